@@ -1,0 +1,69 @@
+"""All topics, and what is common to them. Pure: standard library only, no I/O."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kubelet_exporter.catalog import exporter, node, pleg, pods, volumes
+from kubelet_exporter.catalog.model import Table, Topic
+from kubelet_exporter.snapshot import Histogram, Snapshot
+
+TOPICS: tuple[Topic, ...] = (exporter.TOPIC, node.TOPIC, pods.TOPIC, pleg.TOPIC, volumes.TOPIC)
+WANTED: frozenset[str] = frozenset().union(*(topic.wanted for topic in TOPICS))
+
+Ledger = Mapping[str, Any]
+Filled = Sequence[tuple[Table, Sequence[Any]]]
+
+
+def first_ledger() -> Ledger:
+    """What every topic remembers before the first reading."""
+    return {topic.name: topic.fold.initial for topic in TOPICS if topic.fold}
+
+
+def advance(ledger: Ledger, snapshot: Snapshot) -> Ledger:
+    """What every topic remembers after the reading that `snapshot.latest` names."""
+    return {topic.name: topic.fold.advance(ledger[topic.name], snapshot) for topic in TOPICS if topic.fold}
+
+
+def collect(snapshot: Snapshot, ledger: Ledger, limit: int) -> Filled:
+    """The rows of every table, at most `limit` series in all.
+
+    Rows of the node are always kept. Rows of pods and volumes are kept in the order of the topics and of their tables until the
+    limit is reached; the rest is left out and counted in the rows of SERIES_DROPPED.
+    """
+    tables = [
+        (topic, table, list(table.rows(snapshot, ledger.get(topic.name)))) for topic in TOPICS for table in topic.tables
+    ]
+    free = limit - sum(_series(table, rows) for _, table, rows in tables if table.per == "node")
+    filled: list[tuple[Table, Sequence[Any]]] = []
+    cuts: dict[str, int] = {topic.name: 0 for topic in TOPICS if any(table.per != "node" for table in topic.tables)}
+    for topic, table, rows in tables:
+        kept: Sequence[Any] = rows
+        if table.per != "node":
+            kept = _fitting(table, rows, free)
+            free -= _series(table, kept)
+            cuts[topic.name] += _series(table, rows[len(kept) :])
+        filled.append((table, kept))
+    return [
+        (table, [exporter.Cut(*cut) for cut in cuts.items()])
+        if exporter.SERIES_DROPPED in table.metrics
+        else (table, rows)
+        for table, rows in filled
+    ]
+
+
+def _fitting(table: Table, rows: Sequence[Any], free: int) -> Sequence[Any]:
+    for count, row in enumerate(rows):
+        free -= _series(table, [row])
+        if free < 0:
+            return rows[:count]
+    return rows
+
+
+def _series(table: Table, rows: Sequence[Any]) -> int:
+    return sum(_samples(metric.value(row)) for row in rows for metric in table.metrics)
+
+
+def _samples(value: object) -> int:
+    if isinstance(value, Histogram):
+        return len(value.buckets) + 2
+    return int(value is not None)

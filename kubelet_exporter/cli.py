@@ -1,0 +1,223 @@
+"""Commands: serve, demo, simulate, record, replay, generate."""
+
+import argparse
+import asyncio
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from kubelet_exporter import __version__, config, demo, generate, logs
+from kubelet_exporter.config import Parser
+from kubelet_exporter.generate import overrides
+from kubelet_exporter.record import record
+from kubelet_exporter.serve import exporting, folded, replaying
+from kubelet_exporter.server import until
+from kubelet_exporter.simulator import faults, servers
+from kubelet_exporter.simulator.player import Player
+from kubelet_exporter.sources import recording
+
+Arguments = argparse.Namespace
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; leaves with status 0, 1 (it failed) or 2 (wrong arguments)."""
+    commands = parsers()
+    texts = sys.argv[1:] if arguments is None else arguments
+    chosen = next((commands[text] for text in texts if text in HELP), commands[""])
+    chosen.refuse_unknown_flags(texts)
+    given = commands[""].parse_args(texts)
+    logs.set_up(getattr(given, "log.level"), getattr(given, "log.format"))
+    try:
+        raise SystemExit(COMMANDS[given.command](given))
+    except (recording.Unreadable, OSError, ValueError, RuntimeError) as error:
+        sys.stderr.write(f"kubelet-exporter {given.command}: {error}\n")
+        raise SystemExit(1) from error
+
+
+def parsers() -> dict[str, Parser]:
+    """The parser of each command by name; the empty name is the parser of all."""
+    top = Parser(prog="kubelet-exporter", description="Prometheus exporter for the kubelet of one node.")
+    top.add_argument("--version", action="version", version=f"kubelet-exporter {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    found = {"": top}
+    for name, text in HELP.items():
+        found[name] = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        config.add_log_flags(found[name])
+    config.add_node_flags(found["serve"])
+    config.add_interval_flags(found["serve"])
+    config.add_serving_flags(found["serve"])
+    config.add_series_flags(found["serve"])
+    _add_demo_flags(found["demo"])
+    _add_simulate_flags(found["simulate"])
+    config.add_node_flags(found["record"])
+    config.add_interval_flags(found["record"])
+    found["record"].flag(
+        "--output", "file to write; gzipped if it ends in .gz", type=Path, required=True, metavar="FILE"
+    )
+    found["record"].flag("--duration", "how long to record", type=config.seconds, default="1m", metavar="DURATION")
+    _add_replay_flags(found["replay"])
+    _add_generate_flags(found["generate"])
+    return found
+
+
+HELP = {
+    "serve": "read the kubelet of this node and serve what is known of it",
+    "demo": "run a simulated node, the exporter and, where installed, Prometheus and Alertmanager",
+    "simulate": "run a simulated kubelet and API server that play a recording",
+    "record": "write a recording of a live node, without secrets",
+    "replay": "serve what is known of a recorded node, or print it once",
+    "generate": "write alert rules, dashboards, reference and runbooks from the catalogue",
+}
+
+
+def _add_demo_flags(parser: Parser) -> None:
+    parser.add_argument(
+        "recording", nargs="?", type=Path, help="recording to play; default: the one that comes with the package"
+    )
+    parser.flag("--port", "port of the exporter; 0 takes any free one", type=int, default=10052, metavar="PORT")
+    parser.flag("--duration", "end by itself after this time", type=config.seconds, metavar="DURATION")
+
+
+def _add_simulate_flags(parser: Parser) -> None:
+    parser.add_argument("recording", type=Path, help="recording to play")
+    parser.flag(
+        "--kubelet-port", "port of the simulated kubelet; 0 takes any free one", type=int, default=10250, metavar="PORT"
+    )
+    parser.flag(
+        "--apiserver-port",
+        "port of the simulated API server; 0 takes any free one",
+        type=int,
+        default=6443,
+        metavar="PORT",
+    )
+    parser.flag("--folder", "where to write token and CA; default: a temporary folder", type=Path, metavar="FOLDER")
+    kinds = "; ".join(f"{kind}: {text}" for kind, text in faults.HELP.items())
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="PATH=KIND[:VALUE]",
+        help=f"let a path (* for all) fail; may be repeated. {kinds}. Also while it runs: PUT lines of PATH=KIND to /-/faults, "
+        "POST to /-/certificate and /-/token",
+    )
+
+
+def _add_replay_flags(parser: Parser) -> None:
+    parser.add_argument("recording", type=Path, help="recording to read")
+    parser.flag(
+        "--once",
+        "print the scrape as of the end of the recording and end",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+    )
+    config.add_serving_flags(parser)
+    config.add_series_flags(parser)
+
+
+def _add_generate_flags(parser: Parser) -> None:
+    parser.flag(
+        "--check",
+        "change nothing; fail if a file is not what it should be",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+    )
+    parser.flag("--output", "folder to write to", type=Path, default=Path(), metavar="FOLDER")
+    parser.flag("--overrides", "YAML file with changes of alerts and facts", type=Path, metavar="FILE")
+
+
+def _serve(given: Arguments) -> int:
+    async def serve(stop: asyncio.Event) -> None:
+        async with exporting(config.settings(vars(given))) as exporter:
+            await until(stop, *exporter.tasks)
+
+    return _run(serve)
+
+
+def _demo(given: Arguments) -> int:
+    film = recording.load(given.recording) if given.recording else demo.shipped_recording()
+
+    async def run(stop: asyncio.Event) -> None:
+        with tempfile.TemporaryDirectory(prefix="kubelet-exporter-") as folder:
+            ahead = 0.0 if given.recording else demo.AHEAD_SECONDS
+            async with demo.demonstrating(film, Path(folder), given.port, ahead) as running:
+                await demo.tell(running, stop, given.duration)
+
+    return _run(run)
+
+
+def _simulate(given: Arguments) -> int:
+    film = recording.load(given.recording)
+    chosen = dict(faults.parse(text) for text in given.fault)
+
+    async def simulate(stop: asyncio.Event) -> None:
+        async with AsyncExitStack() as stack:
+            folder = given.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kubelet-exporter-")))
+            folder.mkdir(parents=True, exist_ok=True)
+            ports = (given.kubelet_port, given.apiserver_port)
+            simulator = await stack.enter_async_context(servers.running(Player(film), folder, ports=ports))
+            simulator.faults = chosen
+            print(demo.how_to_serve(simulator), flush=True)
+            await stop.wait()
+
+    return _run(simulate)
+
+
+def _record(given: Arguments) -> int:
+    lines = asyncio.run(record(config.settings(vars(given)), given.duration))
+    count = recording.write(lines, given.output)
+    failed = sum(line.status != 200 for line in lines)
+    print(f"{given.output}: {count} answers, {failed} of them failed")
+    return 0
+
+
+def _replay(given: Arguments) -> int:
+    film = recording.load(given.recording)
+    settings = config.settings(vars(given), node_name=film.node_name)
+    if given.once:
+        sys.stdout.write(folded(film, settings).scrape().plain.decode())
+        return 0
+
+    async def replay(stop: asyncio.Event) -> None:
+        async with replaying(film, settings) as exporter:
+            await until(stop, *exporter.tasks)
+
+    return _run(replay)
+
+
+def _generate(given: Arguments) -> int:
+    changes = overrides.read(given.overrides) if given.overrides else overrides.Overrides()
+    stale = generate.stale(given.output, changes)
+    if given.check:
+        for path in stale:
+            print(f"{path} is not what the catalogue gives; run 'make generate'")
+        return 1 if stale else 0
+    generate.write(given.output, changes)
+    print(f"{len(stale)} files changed" if stale else "nothing changed")
+    return 0
+
+
+def _run(command: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> int:
+    """Run until it ends or a signal asks it to."""
+
+    async def run() -> None:
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        await command(stop)
+
+    asyncio.run(run())
+    return 0
+
+
+COMMANDS = {
+    "serve": _serve,
+    "demo": _demo,
+    "simulate": _simulate,
+    "record": _record,
+    "replay": _replay,
+    "generate": _generate,
+}

@@ -1,0 +1,189 @@
+"""Flags and their environment twins, and the settings that they make."""
+
+import argparse
+import difflib
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from kubelet_exporter import units
+from kubelet_exporter.snapshot import Source
+from kubelet_exporter.sources.endpoints import DEADLINE, INTERVALS
+from kubelet_exporter.sources.trust import Mode
+
+ENVIRONMENT = "KUBELET_EXPORTER_"
+ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a running exporter must know."""
+
+    node_name: str
+    kubelet_address: str = "127.0.0.1"
+    kubelet_port: int = 10250
+    kubelet_tls_mode: Mode = "auto"
+    kubelet_ca_file: Path = ACCOUNT / "ca.crt"
+    kubelet_pin_file: Path | None = None
+    token_file: Path = ACCOUNT / "token"
+    apiserver_url: str | None = None
+    apiserver_ca_file: Path = ACCOUNT / "ca.crt"
+    intervals: Mapping[Source, float] = field(default_factory=lambda: INTERVALS)
+    kubelet_timeout: float = DEADLINE
+    volumes_exclude: re.Pattern[str] | None = None
+    series_limit: int = 5000
+    node_label: bool = True
+    listen_host: str | None = None
+    listen_port: int = 10052
+    telemetry_path: str = "/metrics"
+
+
+class Parser(argparse.ArgumentParser):
+    """Knows the environment twin of every flag, and names the right flag when a wrong one is given."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.ArgumentDefaultsHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    def flag(self, name: str, text: str, **options: Any) -> None:
+        """Add a flag whose default may come from the environment."""
+        twin = ENVIRONMENT + re.sub(r"[-.]", "_", name.removeprefix("--")).upper()
+        if twin in os.environ:
+            switch = options.get("action") is argparse.BooleanOptionalAction
+            options["default"] = _switch(self, twin, os.environ[twin]) if switch else os.environ[twin]
+            options.pop("required", None)
+        if "." in name:
+            options["dest"] = name.removeprefix("--").replace("-", "_")
+        self.add_argument(name, help=f"{text} [{twin}]", **options)
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with status 2, the message and where to read on."""
+        sys.stderr.write(f"{self.prog}: {message}\ntry '{self.prog} --help'\n")
+        raise SystemExit(2)
+
+    def refuse_unknown_flags(self, arguments: Sequence[str]) -> None:
+        """Leave if a flag does not exist, and name the nearest that does."""
+        known = [option for action in self._actions for option in action.option_strings]
+        for flag in (text.partition("=")[0] for text in arguments if text.startswith("--")):
+            if flag not in known:
+                near = difflib.get_close_matches(flag, known, 1, cutoff=0.5)
+                self.error(f"no flag {flag}" + (f"; did you mean {near[0]}?" if near else ""))
+
+
+def _switch(parser: Parser, twin: str, text: str) -> bool:
+    values = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    if text.lower() not in values:
+        parser.error(f"{twin}={text!r} is neither true nor false")
+    return values[text.lower()]
+
+
+def seconds(text: str) -> float:
+    """A positive duration: seconds as a number, or with units such as 1m30s."""
+    try:
+        value = float(text) if re.fullmatch(r"[0-9.]+", text) else units.duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 15 or 1m30s") from error
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not above 0")
+    return value
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """A regular expression."""
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
+
+
+def listen_address(text: str) -> tuple[str | None, int]:
+    """A host, which may be left out or be IPv6 in brackets, and a port."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdigit() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not [HOST]:PORT such as :10052 or [::1]:10052")
+    return host.strip("[]") or None, int(port)
+
+
+def add_node_flags(parser: Parser) -> None:
+    """Flags that say which node is read and how."""
+    parser.flag("--node-name", "name of the node", required=True, metavar="NAME")
+    parser.flag("--kubelet-address", "address of the kubelet", default="127.0.0.1", metavar="HOST")
+    parser.flag("--kubelet-port", "port of the kubelet", type=int, default=10250, metavar="PORT")
+    parser.flag(
+        "--kubelet-tls-mode",
+        "how the kubelet's certificate is trusted: by a CA, by the fingerprint first seen, not at all, or, with auto, by the CA and "
+        "else by fingerprint if the kubelet made it itself",
+        choices=("auto", "verify", "pin", "insecure"),
+        default="auto",
+    )
+    parser.flag(
+        "--kubelet-ca-file", "CA of the kubelet's certificate", type=Path, default=ACCOUNT / "ca.crt", metavar="FILE"
+    )
+    parser.flag(
+        "--kubelet-pin-file", "file with the SHA-256 fingerprint to pin; written if missing", type=Path, metavar="FILE"
+    )
+    parser.flag(
+        "--kubelet-timeout",
+        "how long one reading of the kubelet may take",
+        type=seconds,
+        default=DEADLINE,
+        metavar="DURATION",
+    )
+    parser.flag(
+        "--token-file", "bearer token for kubelet and API server", type=Path, default=ACCOUNT / "token", metavar="FILE"
+    )
+    parser.flag("--apiserver-url", "API server; default: that of the cluster, none outside of one", metavar="URL")
+    parser.flag("--apiserver-ca-file", "CA of the API server", type=Path, default=ACCOUNT / "ca.crt", metavar="FILE")
+
+
+def add_interval_flags(parser: Parser) -> None:
+    """Flags that say how often each endpoint is read."""
+    for source, interval in INTERVALS.items():
+        parser.flag(
+            f"--{source}-interval", f"how often {source} is read", type=seconds, default=interval, metavar="DURATION"
+        )
+
+
+def add_serving_flags(parser: Parser) -> None:
+    """Flags that say what is served where."""
+    parser.flag("--web.listen-address", "where to serve", type=listen_address, default=":10052", metavar="[HOST]:PORT")
+    parser.flag("--web.telemetry-path", "path of the scrape", default="/metrics", metavar="PATH")
+
+
+def add_series_flags(parser: Parser) -> None:
+    """Flags that say which series there are."""
+    parser.flag(
+        "--series-limit",
+        "series of a scrape above which those of pods and volumes are left out",
+        type=int,
+        default=5000,
+    )
+    parser.flag("--volumes-exclude", "claims to leave out, by namespace/name", type=pattern, metavar="REGEX")
+    parser.flag(
+        "--node-label", "add the label node to every series", action=argparse.BooleanOptionalAction, default=True
+    )
+
+
+def add_log_flags(parser: Parser) -> None:
+    """Flags that say what is logged and how."""
+    parser.flag(
+        "--log.level",
+        "least severe level that is logged",
+        choices=("debug", "info", "warning", "error"),
+        default="info",
+    )
+    parser.flag("--log.format", "format of log lines", choices=("logfmt", "json"), default="logfmt")
+
+
+def settings(arguments: Mapping[str, Any], **changes: Any) -> Settings:
+    """The settings of flags that were given; `changes` override them."""
+    given = {name.removeprefix("web."): value for name, value in arguments.items() if value is not None}
+    if "listen_address" in given:
+        given["listen_host"], given["listen_port"] = given["listen_address"]
+    given["intervals"] = {source: given.get(f"{source}_interval", INTERVALS[source]) for source in INTERVALS}
+    known = {name: given[name] for name in Settings.__dataclass_fields__ if name in given}
+    return Settings(**(known | changes))

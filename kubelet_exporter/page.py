@@ -1,0 +1,91 @@
+"""The status page: one look at a node, made of the same rows as the scrape. HTML without scripts, light and dark."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from kubelet_exporter import __version__
+from kubelet_exporter.snapshot import Reading, Snapshot, Source
+from kubelet_exporter.units import rfc3339
+
+STYLE = """
+:root { color-scheme: light dark; --line: #d0d7de; --bad: #b42318; --good: #1a7f37; --dim: #667085; --wash: #f6f8fa }
+@media (prefers-color-scheme: dark) { :root { --line: #30363d; --bad: #ff7b72; --good: #56d364; --dim: #8b949e; --wash: #161b22 } }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.4rem; margin-bottom: 0 } h2 { font-size: 1.05rem; margin: 1.8rem 0 .4rem }
+p { margin: .3rem 0 } .dim { color: var(--dim) } .bad { color: var(--bad) } .good { color: var(--good) }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top }
+th { background: var(--wash); font-weight: 600 } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
+a { color: inherit }
+"""
+
+
+def page(snapshot: Snapshot, telemetry_path: str) -> str:
+    """The page for what is known now."""
+    sections = (_sources(snapshot), _node(snapshot), _pods(snapshot), _volumes(snapshot))
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>kubelet-exporter: {escape(snapshot.node_name)}</title><style>{STYLE}</style></head><body>"
+        f"<h1>Node {escape(snapshot.node_name)}</h1>"
+        f"<p class='dim'>kubelet-exporter {escape(__version__)}, {rfc3339(snapshot.now)}. "
+        f"<a href='{escape(telemetry_path)}'>Metrics</a> · <a href='/-/healthy'>healthy</a> · <a href='/-/ready'>ready</a></p>"
+        f"{''.join(sections)}</body></html>\n"
+    )
+
+
+def _sources(snapshot: Snapshot) -> str:
+    rows = [_source(snapshot, source, snapshot.readings.get(source)) for source in Source]
+    trust = next((reading.tls for reading in snapshot.readings.values() if reading.tls), None)
+    note = f"<p class='dim'>The kubelet's certificate is trusted by: {escape(trust)}.</p>" if trust else ""
+    return _section("Sources", ("Source", "State", "Last good value", "Took", "Size", "Error"), rows) + note
+
+
+def _source(snapshot: Snapshot, source: Source, reading: Reading | None) -> Sequence[str]:
+    if reading is None:
+        return (source, "<span class='dim'>not read yet</span>", "", "", "", "")
+    state = "<span class='bad'>down</span>" if reading.failure else "<span class='good'>up</span>"
+    age = f"{snapshot.now - reading.read_at:.0f} s ago" if reading.read_at else "never"
+    error = escape(f"{reading.failure.reason}: {reading.failure.message}") if reading.failure else ""
+    size = f"{reading.size / 1000:.1f} kB" if reading.size else ""
+    return (source, state, age, f"{reading.seconds * 1000:.0f} ms", size, error)
+
+
+def _node(snapshot: Snapshot) -> str:
+    node = snapshot.node
+    if node is None:
+        return ""
+    versions = (node.kubelet_version, node.runtime_version, node.kernel_version, node.os_image, node.architecture)
+    conditions = [
+        (escape(each.condition), escape(each.status), rfc3339(each.transition) if each.transition else "")
+        for each in node.conditions
+    ]
+    about = f"<p>{escape(' · '.join(filter(None, versions)))}</p>"
+    return about + _section("Conditions", ("Condition", "Status", "Since"), conditions)
+
+
+def _pods(snapshot: Snapshot) -> str:
+    if snapshot.pods is None:
+        return ""
+    phases = sorted({pod.phase for pod in snapshot.pods})
+    rows = [(escape(phase), str(sum(pod.phase == phase for pod in snapshot.pods))) for phase in phases]
+    return _section("Pods", ("Phase", "Pods"), rows)
+
+
+def _volumes(snapshot: Snapshot) -> str:
+    rows = [
+        (
+            escape(f"{volume.namespace}/{volume.claim}"),
+            f"{1 - (volume.available or 0) / volume.capacity:.0%}",
+            f"{volume.capacity / 2**30:.2f} GiB",
+        )
+        for volume in (snapshot.summary.volumes if snapshot.summary else ())
+        if volume.capacity and (volume.available or volume.used)
+    ]
+    return _section("Volumes", ("Claim", "Used", "Size"), rows) if rows else ""
+
+
+def _section(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<h2>{title}</h2><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,315 @@
+"""Bodies as bytes into parts of the snapshot: JSON by msgspec, object by object, so that one bad object costs itself alone.
+
+A decoder takes a body and gives a Decoded value; it raises Malformed if the body as a whole cannot be used.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import msgspec
+
+from kubelet_exporter import units
+from kubelet_exporter.snapshot import Condition, Lease, Node, Pod, Summary, VolumeStats
+
+T = TypeVar("T")
+STATUSES = frozenset({"True", "False", "Unknown"})
+
+
+class Malformed(ValueError):
+    """The body as a whole is not what this endpoint answers with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A value, and how many of its objects were left out, by reason."""
+
+    value: Any
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+Decoder = Callable[[bytes], Decoded]
+Raw = msgspec.Raw
+
+
+class Metadata(msgspec.Struct, rename="camel"):
+    """What is used of ObjectMeta."""
+
+    name: str
+    uid: str
+    namespace: str = "default"
+    annotations: dict[str, str] | None = None
+
+
+class PodStatus(msgspec.Struct, rename="camel"):
+    """What is used of PodStatus."""
+
+    phase: str | None = None
+
+
+class PodObject(msgspec.Struct, rename="camel"):
+    """What is used of a Pod."""
+
+    metadata: Metadata
+    status: PodStatus | None = None
+
+
+class ListObject(msgspec.Struct, rename="camel"):
+    """A list of objects that are decoded one by one; null is an empty list (dd-agent#2263)."""
+
+    items: list[Raw] | None
+
+
+class ClaimReference(msgspec.Struct, rename="camel"):
+    """The claim that a volume belongs to."""
+
+    name: str
+    namespace: str
+
+
+class VolumeObject(msgspec.Struct, rename="camel"):
+    """What is used of a volume in /stats/summary."""
+
+    pvc_ref: ClaimReference | None = None
+    time: str | None = None
+    capacity_bytes: float | None = None
+    available_bytes: float | None = None
+    used_bytes: float | None = None
+    inodes: float | None = None
+    inodes_free: float | None = None
+    inodes_used: float | None = None
+
+
+class PodStats(msgspec.Struct, rename="camel"):
+    """What is used of a pod in /stats/summary."""
+
+    volume: list[Raw] | None = None
+
+
+class SummaryObject(msgspec.Struct, rename="camel"):
+    """What is used of /stats/summary; a body without a node is none."""
+
+    node: Raw
+    pods: list[Raw] | None = None
+
+
+class ConditionObject(msgspec.Struct, rename="camel"):
+    """What is used of a NodeCondition."""
+
+    type: str
+    status: str
+    last_transition_time: str | None = None
+    last_heartbeat_time: str | None = None
+
+
+class NodeInfo(msgspec.Struct, rename="camel"):
+    """What is used of NodeSystemInfo."""
+
+    kubelet_version: str = ""
+    container_runtime_version: str = ""
+    kernel_version: str = ""
+    os_image: str = ""
+    architecture: str = ""
+
+
+class NodeStatus(msgspec.Struct, rename="camel"):
+    """What is used of NodeStatus."""
+
+    allocatable: dict[str, Any] | None = None
+    conditions: list[Raw] | None = None
+    node_info: NodeInfo | None = None
+
+
+class NodeMetadata(msgspec.Struct, rename="camel"):
+    """What is used of a Node's ObjectMeta."""
+
+    name: str
+    resource_version: str = ""
+
+
+class NodeObject(msgspec.Struct, rename="camel"):
+    """What is used of a Node."""
+
+    metadata: NodeMetadata
+    status: NodeStatus | None = None
+
+
+class LeaseSpec(msgspec.Struct, rename="camel"):
+    """What is used of LeaseSpec."""
+
+    renew_time: str | None = None
+
+
+class LeaseObject(msgspec.Struct, rename="camel"):
+    """What is used of a Lease."""
+
+    spec: LeaseSpec | None = None
+
+
+def healthz(body: bytes) -> Decoded:
+    """The answer "ok"; the kubelet answers with another status if it is not well."""
+    if body.strip() != b"ok":
+        raise Malformed(f"expected ok, not {body[:40]!r}")
+    return Decoded(value=True)
+
+
+def pods() -> Decoder:
+    """A decoder of /pods into a tuple of Pod; it remembers the pods of the last body, since few change between two readings."""
+    known: dict[bytes, Pod] = {}
+
+    def decode(body: bytes) -> Decoded:
+        nonlocal known
+        dropped: Counter[str] = Counter()
+        found: dict[bytes, Pod] = {}
+        good = 0
+        for raw in _body(body, ListObject).items or ():
+            text = bytes(raw)
+            pod = known.get(text) or _pod(text)
+            if pod is None:
+                dropped["malformed"] += 1
+            else:
+                found[text] = pod
+                good += 1
+        known = found
+        by_uid = {pod.uid: pod for pod in reversed(found.values())}
+        dropped["duplicate"] += good - len(by_uid)
+        return Decoded(tuple(reversed(by_uid.values())), +dropped)
+
+    return decode
+
+
+def _pod(text: bytes) -> Pod | None:
+    pod = _object(text, PodObject)
+    if pod is None or not pod.metadata.name or not pod.metadata.uid:
+        return None
+    annotations = pod.metadata.annotations or {}
+    phase = pod.status.phase if pod.status else None
+    return Pod(
+        uid=pod.metadata.uid,
+        namespace=pod.metadata.namespace,
+        name=pod.metadata.name,
+        phase=phase or "Unknown",
+        mirrors=annotations.get("kubernetes.io/config.mirror"),
+    )
+
+
+def summary(excluded: re.Pattern[str] | None = None) -> Decoder:
+    """A decoder of /stats/summary; claims whose namespace/name matches `excluded` are left out and counted."""
+
+    def decode(body: bytes) -> Decoded:
+        dropped: Counter[str] = Counter()
+        newest: dict[tuple[str, str], VolumeStats] = {}
+        for volume in _claims(_body(body, SummaryObject).pods or (), dropped):
+            key = (volume.namespace, volume.claim)
+            if excluded and excluded.search("/".join(key)):
+                dropped["excluded"] += 1
+            elif key not in newest or (newest[key].time or 0) < (volume.time or 0):
+                newest[key] = volume
+        return Decoded(Summary(tuple(newest.values())), dropped)
+
+    return decode
+
+
+def _claims(pods: Iterable[Raw], dropped: Counter[str]) -> Iterator[VolumeStats]:
+    for raw in pods:
+        pod = _object(bytes(raw), PodStats)
+        volumes = [_object(bytes(volume), VolumeObject) for volume in (pod.volume or ()) if pod] if pod else [None]
+        for volume in volumes:
+            if volume is None:
+                dropped["malformed"] += 1
+            elif volume.pvc_ref:
+                yield _volume(volume, volume.pvc_ref)
+
+
+def _volume(volume: VolumeObject, claim: ClaimReference) -> VolumeStats:
+    return VolumeStats(
+        namespace=claim.namespace,
+        claim=claim.name,
+        time=_time(volume.time),
+        capacity=_amount(volume.capacity_bytes),
+        available=_amount(volume.available_bytes),
+        used=_amount(volume.used_bytes),
+        inodes=_amount(volume.inodes),
+        inodes_free=_amount(volume.inodes_free),
+        inodes_used=_amount(volume.inodes_used),
+    )
+
+
+def configz(body: bytes) -> Decoded:
+    """The configuration as a dict; kubelets before 1.8 call it componentconfig."""
+    document = _body(body, dict[str, Any])
+    config = document.get("kubeletconfig") or document.get("componentconfig")
+    if not isinstance(config, dict):
+        raise Malformed("no kubeletconfig in it")
+    return Decoded(config)
+
+
+def node(body: bytes) -> Decoded:
+    """A Node object; of several conditions of one type the last counts."""
+    document = _body(body, NodeObject)
+    status = document.status or NodeStatus()
+    info = status.node_info or NodeInfo()
+    conditions = [_condition(bytes(raw)) for raw in status.conditions or ()]
+    good = {condition.condition: condition for condition in conditions if condition}
+    dropped = Counter(malformed=conditions.count(None), duplicate=len(conditions) - conditions.count(None) - len(good))
+    value = Node(
+        name=document.metadata.name,
+        resource_version=document.metadata.resource_version,
+        kubelet_version=info.kubelet_version,
+        runtime_version=info.container_runtime_version,
+        kernel_version=info.kernel_version,
+        os_image=info.os_image,
+        architecture=info.architecture,
+        allocatable_pods=_quantity((status.allocatable or {}).get("pods")),
+        conditions=tuple(good.values()),
+    )
+    return Decoded(value, +dropped)
+
+
+def _condition(text: bytes) -> Condition | None:
+    condition = _object(text, ConditionObject)
+    if condition is None or not condition.type or condition.status not in STATUSES:
+        return None
+    transition, heartbeat = _time(condition.last_transition_time), _time(condition.last_heartbeat_time)
+    return Condition(condition.type, condition.status, transition, heartbeat)
+
+
+def lease(body: bytes) -> Decoded:
+    """The node's Lease."""
+    spec = _body(body, LeaseObject).spec
+    return Decoded(Lease(_time(spec.renew_time if spec else None)))
+
+
+def _body(body: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Malformed(str(error)) from error
+
+
+def _object(text: bytes, kind: type[T]) -> T | None:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _time(text: str | None) -> float | None:
+    try:
+        return units.timestamp(text)
+    except ValueError:
+        return None
+
+
+def _quantity(value: object) -> float | None:
+    try:
+        return _amount(units.quantity(str(value)))
+    except ValueError:
+        return None
+
+
+def _amount(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) and value >= 0 else None

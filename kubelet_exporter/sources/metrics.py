@@ -1,0 +1,55 @@
+"""The kubelet's metrics text: wanted families are cut out of the body, then parsed by prometheus_client one by one."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from kubelet_exporter.snapshot import Metrics, Sample
+from kubelet_exporter.sources.decode import Decoded, Decoder, Malformed
+
+
+def metrics(wanted: Iterable[str]) -> Decoder:
+    """A decoder of the text format 0.0.4 into Metrics of the wanted families, which are named literally.
+
+    A family with a bad line is left out whole and counted as malformed; samples that are NaN or -Inf as not_finite.
+    """
+    names = "|".join(sorted(map(re.escape, wanted), key=len, reverse=True))
+    line = re.compile(rf"^(?:# (?:HELP|TYPE) )?({names})(?:_bucket|_sum|_count)?[ {{].*\n".encode(), re.MULTILINE)
+
+    def decode(body: bytes) -> Decoded:
+        if not body.endswith(b"\n"):
+            raise Malformed("the last line has no end")
+        lines: dict[bytes, list[bytes]] = {}
+        for match in line.finditer(body):
+            lines.setdefault(match[1], []).append(match[0])
+        dropped: Counter[str] = Counter()
+        samples: dict[str, list[Sample]] = {}
+        for family, text in lines.items():
+            for name, sample in _parsed(family.decode(), b"".join(text), dropped):
+                samples.setdefault(name, []).append(sample)
+        return Decoded(Metrics({name: tuple(found) for name, found in samples.items()}), dropped)
+
+    return decode
+
+
+def _parsed(family: str, text: bytes, dropped: Counter[str]) -> list[tuple[str, Sample]]:
+    try:
+        parsed = [
+            (_literal(family, sample.name), Sample(sample.labels, sample.value))
+            for metric in text_string_to_metric_families(text.decode())
+            for sample in metric.samples
+        ]
+    except (ValueError, IndexError, KeyError):
+        dropped["malformed"] += 1
+        return []
+    good = [(name, sample) for name, sample in parsed if not math.isnan(sample.value) and sample.value != -math.inf]
+    dropped["not_finite"] += len(parsed) - len(good)
+    return good
+
+
+def _literal(family: str, name: str) -> str:
+    """The name as it stands on the line: the parser adds _total to counters that lack it."""
+    return family if name == f"{family}_total" else name

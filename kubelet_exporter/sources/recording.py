@@ -1,0 +1,184 @@
+"""Recordings of a node: one JSON object a line with `t` (Unix time), `took` (s), `path`, `status` (0: no answer) and `body`."""
+
+import asyncio
+import gzip
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, cast
+
+import msgspec
+
+from kubelet_exporter.snapshot import Failure, Reading, Reason, Source
+from kubelet_exporter.sources.decode import Decoder, Malformed
+
+NODE_PATH = "/api/v1/nodes/"
+LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"
+
+# A recording of one moment is played anew this often, so that its times stay close to now.
+SHORTEST_LOOP = 15.0
+
+JSON_TIME = re.compile(r'"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z"', re.ASCII)
+METRIC_TIME = re.compile(
+    r"^(\w+_(?:start_time|end_time|last_seen)_seconds(?:\{.*\})?) ([0-9.e+]+)", re.ASCII | re.MULTILINE
+)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One answer of a node, or its lack."""
+
+    t: float
+    path: str
+    status: int
+    body: str | None = ""
+    took: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Answers of one node in the order of time."""
+
+    lines: tuple[Line, ...]
+    node_name: str
+
+    @property
+    def begin(self) -> float:
+        """Unix time of the first answer."""
+        return self.lines[0].t
+
+    @property
+    def end(self) -> float:
+        """Unix time of the last answer."""
+        return self.lines[-1].t
+
+
+class Unreadable(ValueError):
+    """The file is no recording; the message says where it goes wrong."""
+
+
+def load(path: Path) -> Recording:
+    """Read a recording, gzipped or not; raises Unreadable or OSError."""
+    lines: list[Line] = []
+    try:
+        with _open(path) as file:
+            lines = [_line(text, f"{path}, line {number}") for number, text in enumerate(file, start=1) if text.strip()]
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise Unreadable(f"{path} is cut off or no gzip file: {error}") from error
+    if not lines:
+        raise Unreadable(f"{path} is empty")
+    lines.sort(key=lambda line: line.t)
+    return Recording(tuple(lines), _node_name(lines))
+
+
+def _open(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        zipped = file.read(2) == b"\x1f\x8b"
+    return cast("IO[bytes]", gzip.open(path, "rb")) if zipped else path.open("rb")
+
+
+def _line(text: bytes, place: str) -> Line:
+    try:
+        return msgspec.json.decode(text, type=Line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Unreadable(f"{place}: {error}; expected a JSON object with t, path, status and body") from error
+
+
+def _node_name(lines: Iterable[Line]) -> str:
+    return next((line.path.removeprefix(NODE_PATH) for line in lines if line.path.startswith(NODE_PATH)), "node")
+
+
+def write(lines: Iterable[Line], path: Path) -> int:
+    """Write a recording, gzipped if the name ends in .gz; returns the number of lines."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    count = 0
+    with opener(path, "wt", encoding="utf-8") as file:
+        for line in lines:
+            file.write(json.dumps(msgspec.to_builtins(line)) + "\n")
+            count += 1
+    return count
+
+
+def source_of(path: str, paths: Mapping[str, Source]) -> Source | None:
+    """Which source a recorded path belongs to, None if the exporter does not read it."""
+    if path.startswith(NODE_PATH):
+        return Source.NODE
+    if path.startswith(LEASE_PATH):
+        return Source.LEASE
+    return paths.get(path)
+
+
+def readings(
+    recording: Recording, paths: Mapping[str, Source], decoders: Mapping[Source, Decoder]
+) -> Iterator[Reading]:
+    """What the exporter would have read, on the recorded clock."""
+    for line in recording.lines:
+        source = source_of(line.path, paths)
+        if source is not None:
+            yield _reading(line, source, decoders[source])
+
+
+async def play(
+    recording: Recording,
+    paths: Mapping[str, Source],
+    decoders: Mapping[Source, Decoder],
+    take: Callable[[Reading], None],
+) -> None:
+    """Take the recorded readings for ever, in a loop and in their rhythm, with every time in them moved to now."""
+    while True:
+        delta = math.floor(time.time() - recording.begin)
+        for line in recording.lines:
+            source = source_of(line.path, paths)
+            if source is None:
+                continue
+            await asyncio.sleep(max(0.0, line.t + delta - time.time()))
+            take(_reading(moved(line, delta), source, decoders[source]))
+        await asyncio.sleep(max(0.0, recording.begin + delta + SHORTEST_LOOP - time.time()))
+
+
+def moved(line: Line, seconds: int) -> Line:
+    """The line with all its times moved."""
+    return Line(line.t + seconds, line.path, line.status, shifted(line.body or "", seconds), line.took)
+
+
+def _reading(line: Line, source: Source, decode: Decoder) -> Reading:
+    body = (line.body or "").encode()
+    reading = Reading(source, line.t, line.took, len(body))
+    if line.status != 200:
+        return replace(reading, size=0, failure=_failure(line))
+    try:
+        decoded = decode(body)
+    except Malformed as error:
+        return replace(reading, failure=Failure(Reason.MALFORMED, str(error)))
+    return replace(reading, value=decoded.value, read_at=line.t, dropped=decoded.dropped)
+
+
+def _failure(line: Line) -> Failure:
+    if line.status == 0:
+        return Failure(Reason.TIMEOUT, f"no answer within {line.took:g} s")
+    reason = {401: Reason.UNAUTHORIZED, 403: Reason.FORBIDDEN}.get(line.status, Reason.STATUS)
+    return Failure(reason, f"status {line.status} from {line.path}")
+
+
+def shifted(body: str, seconds: int) -> str:
+    """A body with every time in it moved by this many whole seconds; zero times stay unknown."""
+    if body.startswith(("{", "[")):
+        return JSON_TIME.sub(lambda match: _move_json(match, seconds), body)
+    return METRIC_TIME.sub(lambda match: _move_metric(match, seconds), body)
+
+
+def _move_json(match: re.Match[str], seconds: int) -> str:
+    moment = datetime.fromisoformat(f"{match[1]}+00:00").timestamp()
+    if moment <= 0:
+        return match[0]
+    moved = datetime.fromtimestamp(moment + seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f'"{moved}{match[2] or ""}Z"'
+
+
+def _move_metric(match: re.Match[str], seconds: int) -> str:
+    value = float(match[2])
+    return f"{match[1]} {value + seconds!r}" if value > 0 else match[0]
