@@ -1,4 +1,4 @@
-"""Commands: serve, demo, simulate, record, replay, generate."""
+"""Commands: serve, demo, simulate, record, replay, generate. Each imports only what it needs, to keep `serve` small."""
 
 import argparse
 import asyncio
@@ -10,15 +10,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from kubelet_exporter import __version__, config, demo, generate, logs
+from kubelet_exporter import __version__, config, logs
 from kubelet_exporter.config import Parser
-from kubelet_exporter.generate import overrides
-from kubelet_exporter.record import record
-from kubelet_exporter.serve import exporting, folded, replaying
-from kubelet_exporter.server import until
-from kubelet_exporter.simulator import faults, servers
-from kubelet_exporter.simulator.player import Player
-from kubelet_exporter.sources import recording
+from kubelet_exporter.simulator import faults
 
 Arguments = argparse.Namespace
 
@@ -33,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logs.set_up(getattr(given, "log.level"), getattr(given, "log.format"))
     try:
         raise SystemExit(COMMANDS[given.command](given))
-    except (recording.Unreadable, OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         sys.stderr.write(f"kubelet-exporter {given.command}: {error}\n")
         raise SystemExit(1) from error
 
@@ -78,31 +72,31 @@ def _add_demo_flags(parser: Parser) -> None:
     parser.add_argument(
         "recording", nargs="?", type=Path, help="recording to play; default: the one that comes with the package"
     )
-    parser.flag("--port", "port of the exporter; 0 takes any free one", type=int, default=10052, metavar="PORT")
+    parser.flag("--port", "port of the exporter; 0 takes any free one", type=config.port, default=10052, metavar="PORT")
     parser.flag("--duration", "end by itself after this time", type=config.seconds, metavar="DURATION")
 
 
 def _add_simulate_flags(parser: Parser) -> None:
     parser.add_argument("recording", type=Path, help="recording to play")
     parser.flag(
-        "--kubelet-port", "port of the simulated kubelet; 0 takes any free one", type=int, default=10250, metavar="PORT"
+        "--kubelet-port", "port of the simulated kubelet; 0 takes any free one", type=config.port, default=10250, metavar="PORT"
     )
     parser.flag(
         "--apiserver-port",
         "port of the simulated API server; 0 takes any free one",
-        type=int,
+        type=config.port,
         default=6443,
         metavar="PORT",
     )
     parser.flag("--folder", "where to write token and CA; default: a temporary folder", type=Path, metavar="FOLDER")
     kinds = "; ".join(f"{kind}: {text}" for kind, text in faults.HELP.items())
-    parser.add_argument(
+    parser.flag(
         "--fault",
+        f"let a path (* for all) fail; may be repeated. {kinds}. Also while it runs: PUT lines of PATH=KIND to /-/faults, "
+        "POST to /-/certificate and /-/token",
         action="append",
         default=[],
         metavar="PATH=KIND[:VALUE]",
-        help=f"let a path (* for all) fail; may be repeated. {kinds}. Also while it runs: PUT lines of PATH=KIND to /-/faults, "
-        "POST to /-/certificate and /-/token",
     )
 
 
@@ -130,6 +124,9 @@ def _add_generate_flags(parser: Parser) -> None:
 
 
 def _serve(given: Arguments) -> int:
+    from kubelet_exporter.serve import exporting
+    from kubelet_exporter.server import until
+
     async def serve(stop: asyncio.Event) -> None:
         async with exporting(config.settings(vars(given))) as exporter:
             await until(stop, *exporter.tasks)
@@ -138,6 +135,9 @@ def _serve(given: Arguments) -> int:
 
 
 def _demo(given: Arguments) -> int:
+    from kubelet_exporter import demo
+    from kubelet_exporter.sources import recording
+
     film = recording.load(given.recording) if given.recording else demo.shipped_recording()
 
     async def run(stop: asyncio.Event) -> None:
@@ -150,6 +150,11 @@ def _demo(given: Arguments) -> int:
 
 
 def _simulate(given: Arguments) -> int:
+    from kubelet_exporter.demo import how_to_serve
+    from kubelet_exporter.simulator import servers
+    from kubelet_exporter.simulator.player import Player
+    from kubelet_exporter.sources import recording
+
     film = recording.load(given.recording)
     chosen = dict(faults.parse(text) for text in given.fault)
 
@@ -160,13 +165,16 @@ def _simulate(given: Arguments) -> int:
             ports = (given.kubelet_port, given.apiserver_port)
             simulator = await stack.enter_async_context(servers.running(Player(film), folder, ports=ports))
             simulator.faults = chosen
-            print(demo.how_to_serve(simulator), flush=True)
+            print(how_to_serve(simulator), flush=True)
             await stop.wait()
 
     return _run(simulate)
 
 
 def _record(given: Arguments) -> int:
+    from kubelet_exporter.record import record
+    from kubelet_exporter.sources import recording
+
     lines = asyncio.run(record(config.settings(vars(given)), given.duration))
     count = recording.write(lines, given.output)
     failed = sum(line.status != 200 for line in lines)
@@ -175,6 +183,10 @@ def _record(given: Arguments) -> int:
 
 
 def _replay(given: Arguments) -> int:
+    from kubelet_exporter.serve import folded, replaying
+    from kubelet_exporter.server import until
+    from kubelet_exporter.sources import recording
+
     film = recording.load(given.recording)
     settings = config.settings(vars(given), node_name=film.node_name)
     if given.once:
@@ -189,13 +201,15 @@ def _replay(given: Arguments) -> int:
 
 
 def _generate(given: Arguments) -> int:
+    from kubelet_exporter.generate import overrides, tree
+
     changes = overrides.read(given.overrides) if given.overrides else overrides.Overrides()
-    stale = generate.stale(given.output, changes)
+    stale = tree.stale(given.output, changes)
     if given.check:
         for path in stale:
             print(f"{path} is not what the catalogue gives; run 'make generate'")
         return 1 if stale else 0
-    generate.write(given.output, changes)
+    tree.write(given.output, changes)
     print(f"{len(stale)} files changed" if stale else "nothing changed")
     return 0
 

@@ -42,23 +42,40 @@ class Settings:
     telemetry_path: str = "/metrics"
 
 
+class Help(argparse.ArgumentDefaultsHelpFormatter):
+    """Tells a default only where there is one."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        return super()._get_help_string(action) if action.default and not action.required else action.help
+
+
 class Parser(argparse.ArgumentParser):
     """Knows the environment twin of every flag, and names the right flag when a wrong one is given."""
 
     def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.ArgumentDefaultsHelpFormatter)
+        options.setdefault("formatter_class", Help)
         super().__init__(allow_abbrev=False, **options)
 
     def flag(self, name: str, text: str, **options: Any) -> None:
         """Add a flag whose default may come from the environment."""
         twin = ENVIRONMENT + re.sub(r"[-.]", "_", name.removeprefix("--")).upper()
         if twin in os.environ:
-            switch = options.get("action") is argparse.BooleanOptionalAction
-            options["default"] = _switch(self, twin, os.environ[twin]) if switch else os.environ[twin]
+            options["default"] = self._from_environment(twin, options)
             options.pop("required", None)
         if "." in name:
             options["dest"] = name.removeprefix("--").replace("-", "_")
         self.add_argument(name, help=f"{text} [{twin}]", **options)
+
+    def _from_environment(self, twin: str, options: Mapping[str, Any]) -> Any:
+        """The default that the environment gives; argparse converts texts, but checks no choices of defaults."""
+        text = os.environ[twin]
+        if options.get("action") is argparse.BooleanOptionalAction:
+            return _switch(self, twin, text)
+        if options.get("action") == "append":
+            return text.split()
+        if text not in options.get("choices", (text,)):
+            self.error(f"{twin}={text!r} is none of {', '.join(options['choices'])}")
+        return text
 
     def error(self, message: str) -> NoReturn:
         """Leave with status 2, the message and where to read on."""
@@ -92,6 +109,13 @@ def seconds(text: str) -> float:
     return value
 
 
+def port(text: str) -> int:
+    """A TCP port; 0 may stand for any free one."""
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port between 0 and 65535")
+    return int(text)
+
+
 def pattern(text: str) -> re.Pattern[str]:
     """A regular expression."""
     try:
@@ -112,7 +136,7 @@ def add_node_flags(parser: Parser) -> None:
     """Flags that say which node is read and how."""
     parser.flag("--node-name", "name of the node", required=True, metavar="NAME")
     parser.flag("--kubelet-address", "address of the kubelet", default="127.0.0.1", metavar="HOST")
-    parser.flag("--kubelet-port", "port of the kubelet", type=int, default=10250, metavar="PORT")
+    parser.flag("--kubelet-port", "port of the kubelet", type=port, default=10250, metavar="PORT")
     parser.flag(
         "--kubelet-tls-mode",
         "how the kubelet's certificate is trusted: by a CA, by the fingerprint first seen, not at all, or, with auto, by the CA and "

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from kubelet_exporter import __version__
+from kubelet_exporter.catalog import Ledger, exporter, pods, volumes
 from kubelet_exporter.snapshot import Reading, Snapshot, Source
 from kubelet_exporter.units import rfc3339
 
@@ -20,9 +21,9 @@ a { color: inherit }
 """
 
 
-def page(snapshot: Snapshot, telemetry_path: str) -> str:
+def page(snapshot: Snapshot, ledger: Ledger, telemetry_path: str) -> str:
     """The page for what is known now."""
-    sections = (_sources(snapshot), _node(snapshot), _pods(snapshot), _volumes(snapshot))
+    sections = (_sources(snapshot, ledger), _node(snapshot), _pods(snapshot), _volumes(snapshot, ledger))
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
@@ -30,15 +31,22 @@ def page(snapshot: Snapshot, telemetry_path: str) -> str:
         f"<h1>Node {escape(snapshot.node_name)}</h1>"
         f"<p class='dim'>kubelet-exporter {escape(__version__)}, {rfc3339(snapshot.now)}. "
         f"<a href='{escape(telemetry_path)}'>Metrics</a> · <a href='/-/healthy'>healthy</a> · <a href='/-/ready'>ready</a></p>"
-        f"{''.join(sections)}</body></html>\n"
+        f"{_versions(snapshot)}{''.join(sections)}</body></html>\n"
     )
 
 
-def _sources(snapshot: Snapshot) -> str:
+def _sources(snapshot: Snapshot, ledger: Ledger) -> str:
     rows = [_source(snapshot, source, snapshot.readings.get(source)) for source in Source]
-    trust = next((reading.tls for reading in snapshot.readings.values() if reading.tls), None)
-    note = f"<p class='dim'>The kubelet's certificate is trusted by: {escape(trust)}.</p>" if trust else ""
-    return _section("Sources", ("Source", "State", "Last good value", "Took", "Size", "Error"), rows) + note
+    trusts = [
+        f"The kubelet's certificate is trusted by: {escape(each.mode)}." for each in exporter.trusts(snapshot, {})
+    ]
+    drops = [
+        f"Left out of {each.source}: {each.count} {escape(each.reason)}."
+        for each in exporter.drops(snapshot, ledger[exporter.TOPIC.name])
+        if each.count
+    ]
+    notes = "".join(f"<p class='dim'>{note}</p>" for note in trusts + drops)
+    return _section("Sources", ("Source", "State", "Last good value", "Took", "Size", "Error"), rows) + notes
 
 
 def _source(snapshot: Snapshot, source: Source, reading: Reading | None) -> Sequence[str]:
@@ -51,38 +59,43 @@ def _source(snapshot: Snapshot, source: Source, reading: Reading | None) -> Sequ
     return (source, state, age, f"{reading.seconds * 1000:.0f} ms", size, error)
 
 
-def _node(snapshot: Snapshot) -> str:
+def _versions(snapshot: Snapshot) -> str:
     node = snapshot.node
     if node is None:
         return ""
     versions = (node.kubelet_version, node.runtime_version, node.kernel_version, node.os_image, node.architecture)
+    return f"<p>{escape(' · '.join(filter(None, versions)))}</p>"
+
+
+def _node(snapshot: Snapshot) -> str:
     conditions = [
         (escape(each.condition), escape(each.status), rfc3339(each.transition) if each.transition else "")
-        for each in node.conditions
+        for each in (snapshot.node.conditions if snapshot.node else ())
     ]
-    about = f"<p>{escape(' · '.join(filter(None, versions)))}</p>"
-    return about + _section("Conditions", ("Condition", "Status", "Since"), conditions)
+    return _section("Conditions", ("Condition", "Status", "Since"), conditions) if conditions else ""
 
 
 def _pods(snapshot: Snapshot) -> str:
-    if snapshot.pods is None:
-        return ""
-    phases = sorted({pod.phase for pod in snapshot.pods})
-    rows = [(escape(phase), str(sum(pod.phase == phase for pod in snapshot.pods))) for phase in phases]
-    return _section("Pods", ("Phase", "Pods"), rows)
+    rows = [(escape(each.phase), str(each.count)) for each in pods.phases(snapshot, None)]
+    rows += [("the node takes", f"{each.pods:g}") for each in pods.limits(snapshot, None)]
+    return _section("Pods", ("Phase", "Pods"), rows) if rows else ""
 
 
-def _volumes(snapshot: Snapshot) -> str:
+def _volumes(snapshot: Snapshot, ledger: Ledger) -> str:
     rows = [
         (
-            escape(f"{volume.namespace}/{volume.claim}"),
-            f"{1 - (volume.available or 0) / volume.capacity:.0%}",
-            f"{volume.capacity / 2**30:.2f} GiB",
+            escape(f"{row.namespace}/{row.persistentvolumeclaim}"),
+            _share(row.stats.available, row.stats.capacity),
+            _share(row.stats.inodes_free, row.stats.inodes),
+            f"{row.stats.capacity / 2**20:,.0f} MiB" if row.stats.capacity else "",
         )
-        for volume in (snapshot.summary.volumes if snapshot.summary else ())
-        if volume.capacity and (volume.available or volume.used)
+        for row in volumes.volumes(snapshot, ledger[volumes.TOPIC.name])
     ]
-    return _section("Volumes", ("Claim", "Used", "Size"), rows) if rows else ""
+    return _section("Volumes", ("Claim", "Used", "Inodes used", "Size"), rows) if rows else ""
+
+
+def _share(free: float | None, total: float | None) -> str:
+    return "" if free is None or not total else f"{1 - free / total:.0%}"
 
 
 def _section(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -76,55 +76,70 @@ async def _api_line(api: apiserver.ApiServer, template: str) -> Line:
 
 
 def scrubbed(path: str, body: bytes) -> str:
-    """A body without what may be secret: environment values, commands, annotations, headers, managed fields.
+    """A body without what may be secret: environment values, commands, annotations, headers, managed fields, last words.
 
     A body that should be JSON and is not is left out whole.
     """
-    scrub = SCRUBS.get(path) or (_scrub_object if path.startswith((NODE_PATH, LEASE_PATH)) else None)
-    if scrub is None:
+    if path not in SCRUBBED and not path.startswith((NODE_PATH, LEASE_PATH)):
         return body.decode(errors="replace")
     try:
         document = json.loads(body)
     except ValueError:
         return ""
-    scrub(document)
-    return json.dumps(document)
+    return json.dumps(_clean(document))
 
 
-def _scrub_object(document: Any) -> None:
-    if isinstance(document, dict) and isinstance(metadata := document.get("metadata"), dict):
-        metadata.pop("managedFields", None)
-        annotations = metadata.get("annotations") or {}
-        metadata["annotations"] = {
-            name: value if name.startswith(KEPT_ANNOTATIONS) else REMOVED for name, value in annotations.items()
-        }
-
-
-def _scrub_pods(document: Any) -> None:
-    for pod in document.get("items") or ():
-        _scrub_object(pod)
-        _scrub_values(pod)
-
-
-def _scrub_values(value: Any) -> None:
-    """Remove the values of every field whose content a user chose and may hold a secret, at any depth."""
+def _clean(value: Any) -> Any:
+    """The value without the content of every field that a user chose and that may hold a secret, at any depth."""
     if isinstance(value, list):
-        for each in value:
-            _scrub_values(each)
-    elif isinstance(value, dict):
-        for key, content in value.items():
-            if key in ("env", "httpHeaders") and isinstance(content, list):
-                value[key] = [each | {"value": REMOVED} if "value" in each else each for each in content]
-            elif key in ("command", "args") and isinstance(content, list):
-                value[key] = [REMOVED for _ in content]
-            else:
-                _scrub_values(content)
+        return [_clean(each) for each in value]
+    if isinstance(value, dict):
+        kept = {key: content for key, content in value.items() if key not in LEFT_OUT}
+        return {key: CLEANERS.get(key, _clean)(content) for key, content in kept.items()}
+    return value
 
 
-def _scrub_config(document: Any) -> None:
-    config = document.get("kubeletconfig") or {}
-    if config.get("staticPodURLHeader"):
-        config["staticPodURLHeader"] = {name: [REMOVED] for name in config["staticPodURLHeader"]}
+def _blank(value: Any) -> Any:
+    """The same lists and names without what they hold; a text stays, for it is a label of this name, say."""
+    if isinstance(value, list):
+        return [REMOVED for _ in value]
+    return dict.fromkeys(value, REMOVED) if isinstance(value, dict) else value
 
 
-SCRUBS: Mapping[str, Callable[[Any], None]] = {"/pods": _scrub_pods, "/configz": _scrub_config}
+def _named_values(value: Any) -> Any:
+    """Of environment variables and headers only the names stay, and where a value comes from."""
+    if not isinstance(value, list):  # a label of this name, say
+        return _clean(value)
+    return [
+        {name: REMOVED if name == "value" else content for name, content in each.items()}
+        if isinstance(each, dict)
+        else REMOVED
+        for each in value
+    ]
+
+
+def _annotations(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return _clean(value)
+    return {name: content if name.startswith(KEPT_ANNOTATIONS) else REMOVED for name, content in value.items()}
+
+
+def _without_message(value: Any) -> Any:
+    """The state of a container that ended, without the message that it left."""
+    return {**_clean(value), "message": REMOVED} if isinstance(value, dict) and "message" in value else _clean(value)
+
+
+def _removed(value: Any) -> Any:
+    return REMOVED if value else value
+
+
+SCRUBBED = frozenset({"/pods", "/configz"})
+LEFT_OUT = frozenset({"managedFields"})
+CLEANERS: Mapping[str, Callable[[Any], Any]] = {
+    "env": _named_values,
+    "httpHeaders": _named_values,
+    "annotations": _annotations,
+    "terminated": _without_message,
+    "staticPodURL": _removed,
+    **dict.fromkeys(("command", "args", "volumeAttributes", "staticPodURLHeader"), _blank),
+}

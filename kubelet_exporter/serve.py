@@ -60,9 +60,11 @@ async def replaying(film: recording.Recording, settings: Settings) -> AsyncItera
 
 def folded(film: recording.Recording, settings: Settings) -> State:
     """What is known at the end of a recording, on its own clock."""
-    state = replace(_state(settings), clock=lambda: film.end)
+    state = replace(_state(settings), clock=lambda: now)
     for reading in recording.readings(film, PATHS, decoders(settings.volumes_exclude)):
+        now = reading.attempted_at
         state.take(reading)
+    now = film.end
     return state
 
 

@@ -26,7 +26,7 @@ def application(state: State, expected: frozenset[Source], telemetry_path: str =
         return web.Response(body=scrape.zipped if zipped else scrape.plain, headers=headers)
 
     async def status(_: web.Request) -> web.Response:
-        text = page(replace(state.snapshot, now=state.clock()), telemetry_path)
+        text = page(replace(state.snapshot, now=state.clock()), state.ledger, telemetry_path)
         return web.Response(text=text, content_type="text/html")
 
     async def healthy(_: web.Request) -> web.Response:

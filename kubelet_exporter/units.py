@@ -22,12 +22,14 @@ SUFFIXES = {
     "Pi": 2.0**50,
     "Ei": 2.0**60,
 }
+LONGEST_DURATION = 2**63 * 1e-9  # Go counts nanoseconds in 64 bits
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]?))", re.ASCII)
+PERCENTAGE = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)%", re.ASCII)
 DURATION = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 TIMESTAMP = re.compile(
-    r"(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)",
+    r"(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:[0-5]\d)",
     re.ASCII,
 )
 
@@ -38,7 +40,7 @@ def quantity(text: str) -> float:
     Raises ValueError for anything that Kubernetes would not accept.
     Source: k8s.io/apimachinery/pkg/api/resource/quantity.go.
     """
-    match = QUANTITY.fullmatch(text.strip())
+    match = QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a quantity such as 500Mi, 1.5Gi, 250m or 1e9")
     number, exponent, suffix = match.groups()
@@ -50,10 +52,10 @@ def quantity(text: str) -> float:
 
 def percentage(text: str) -> float:
     """A percentage ("10%", "7.5%") as a ratio between 0 and 1; raises ValueError outside of 0 to 100 %."""
-    number, percent, rest = text.strip().partition("%")
-    if not percent or rest:
+    match = PERCENTAGE.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is not a percentage such as 10%")
-    value = quantity(number) / 100
+    value = float(match[1]) / 100
     if not 0 <= value <= 1:
         raise ValueError(f"{text!r} is not between 0% and 100%")
     return value
@@ -67,7 +69,10 @@ def duration(text: str) -> float:
     parts = DURATION.findall(rest)
     if not parts or "".join(number + unit for number, unit in parts) != rest:
         raise ValueError(f"{text!r} is not a duration such as 1m30s")
-    return sign * sum(float(number) * SECONDS[unit] for number, unit in parts)
+    value = sum(float(number) * SECONDS[unit] for number, unit in parts)
+    if value >= LONGEST_DURATION:
+        raise ValueError(f"{text!r} is longer than the 292 years of a duration")
+    return sign * value
 
 
 def timestamp(text: str | None) -> float | None:

@@ -25,4 +25,4 @@ def nodes(tree: Any) -> Iterator[Any]:
 def selectors(query: str) -> list[tuple[str, set[str]]]:
     """Each metric that a query selects, with the labels that it is selected by."""
     found = [node for node in nodes(parsed(query)) if isinstance(node, promql_parser.VectorSelector)]
-    return [(node.name, {matcher.name for matcher in node.matchers.matchers}) for node in found]
+    return [(node.name or "", {matcher.name for matcher in node.matchers.matchers}) for node in found]

@@ -19,7 +19,7 @@ METRICS = [metric for topic in TOPICS for metric in topic.metrics]
 ALERTS = [alert for topic in TOPICS for alert in topic.alerts]
 RECORDS = [record for topic in TOPICS for record in topic.records]
 PANELS = [panel for topic in TOPICS for panel in (*topic.overview, *topic.panels)]
-RULES = [pytest.param(rule.expr, id=str(getattr(rule, "id", rule))) for rule in [*ALERTS, *RECORDS]]
+RULES = {alert.id: alert.expr for alert in ALERTS} | {record.name: record.expr for record in RECORDS}
 SERIES = {
     f"{metric}{suffix}"
     for metric in METRICS
@@ -41,12 +41,12 @@ each_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metr
 each_alert = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.id)
 each_record = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
 each_fact = pytest.mark.parametrize("fact", FACTS.values(), ids=FACTS.keys())
-each_rule = pytest.mark.parametrize("expr", RULES)
+each_rule = pytest.mark.parametrize("expr", RULES.values(), ids=RULES.keys())
 
 
 def numbers(expr: str) -> list[str]:
     """The numbers in an expression apart from facts, label values, ranges and parts of names."""
-    bare = re.sub(r'"[^"]*"|\[[^\]]*\]|[a-zA-Z_:][\w:]*', " ", MARKER.sub(" ", expr))
+    bare = re.sub(r'"[^"]*"|\[[^\]]*\]|(?<![\d.])[a-zA-Z_:][\w:]*', " ", MARKER.sub(" ", expr))
     return re.findall(r"\d[\d.]*(?:e[+-]?\d+)?", bare)
 
 
@@ -205,4 +205,4 @@ def test_a_fact_is_used(fact: Any) -> None:
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.title)
 def test_panel_titles_are_short_and_descriptions_are_sentences(panel: Any) -> None:
     assert re.fullmatch(r"[A-Z].{2,48}[^.]", panel.title)
-    assert re.fullmatch(r"[A-Z][^\n]*\.", panel.description)
+    assert re.fullmatch(r"[A-Z0-9][^\n]*\.", resolve(panel.description, FACTS))

@@ -35,7 +35,7 @@ PLEG_STALE = Fact(
     120,
     "seconds",
     "Age of the last relist at which a person should look.",
-    "our judgement: 60 seconds before the kubelet reports NotReady, and far above the second or two of a live PLEG",
+    "our judgement: 60 seconds before the kubelet reports NotReady, and far above a live PLEG, whose age is the interval of readings and a second or two",
 )
 PLEG_RELIST_SLOW = Fact(
     "pleg_relist_slow",

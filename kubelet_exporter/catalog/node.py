@@ -163,8 +163,8 @@ READY_PANEL = Panel(
     "The Ready condition of each node over time: True, False (the kubelet says so) or Unknown (nobody has heard from it).",
     (
         Query(
-            f"max by (node) ({NODE_CONDITION.shown(condition='Ready', status='True')}) "
-            f"+ 2 * max by (node) ({NODE_CONDITION.shown(condition='Ready', status='Unknown')})"
+            f"max by (cluster, node) ({NODE_CONDITION.shown(condition='Ready', status='True')}) "
+            f"+ 2 * max by (cluster, node) ({NODE_CONDITION.shown(condition='Ready', status='Unknown')})"
         ),
     ),
     kind="state-timeline",
@@ -220,7 +220,7 @@ TOPIC = Topic(
             "Kubelet, runtime, kernel and operating system of each node.",
             (
                 Query(
-                    "count by (node, kubelet_version, runtime_version, kernel_version, os_image) "
+                    "count by (cluster, node, kubelet_version, runtime_version, kernel_version, os_image) "
                     f"({NODE_INFO.shown()})",
                     "",
                 ),
@@ -237,7 +237,7 @@ TOPIC = Topic(
             "Conditions that are True, custom ones of node-problem-detector too. Ready should be, the others should not.",
             (
                 Query(
-                    f"max by (node, condition) ({NODE_CONDITION.shown(status='True', condition='!=Ready')})",
+                    f"max by (cluster, node, condition) ({NODE_CONDITION.shown(status='True', condition='!=Ready')})",
                     "{{node}} {{condition}}",
                 ),
             ),
@@ -249,7 +249,7 @@ TOPIC = Topic(
         Panel(
             "Time since the Lease was renewed",
             "Age of the last renewal of the node's Lease, the heartbeat that the API server goes by.",
-            (Query(f"time() - max by (node) ({NODE_LEASE_RENEW.shown()})"),),
+            (Query(f"time() - max by (cluster, node) ({NODE_LEASE_RENEW.shown()})"),),
             unit="s",
             limits=((LEASE_STALE, "red"),),
             width=12,
@@ -257,7 +257,7 @@ TOPIC = Topic(
         Panel(
             "Time since the Ready condition was reported",
             f"Age of the Ready condition's heartbeat. Up to {HEARTBEAT_PERIOD:text} is normal while nothing changes.",
-            (Query(f"time() - max by (node) ({NODE_CONDITION_HEARTBEAT.shown(condition='Ready')})"),),
+            (Query(f"time() - max by (cluster, node) ({NODE_CONDITION_HEARTBEAT.shown(condition='Ready')})"),),
             unit="s",
             limits=((HEARTBEAT_STALE, "red"),),
             width=12,

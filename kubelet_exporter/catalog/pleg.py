@@ -105,7 +105,7 @@ STALE = Alert(
     "The PLEG of node {{ $labels.node }} of cluster {{ $labels.cluster }} last relisted {{ $value | humanizeDuration }} ago; "
     f"after {PLEG_UNHEALTHY:text} the kubelet stops syncing pods and the node turns NotReady.",
     Runbook(
-        f"The pod lifecycle event generator asks the runtime every {PLEG_RELIST_PERIOD:text} for all containers. It has not done so for "
+        f"The pod lifecycle event generator asks the runtime for all containers, {PLEG_RELIST_PERIOD:text} after its last answer. It has not done so for "
         f"{PLEG_STALE:text}, while the kubelet still answers: almost always the container runtime hangs. The kubelet's own histogram of "
         "relists cannot show this, since it counts a relist only when it ends, and while the runtime hangs its /metrics does not answer.",
         f"Pods do not start, stop or restart. After {PLEG_UNHEALTHY:text} the node is NotReady and its pods are moved.",
@@ -141,7 +141,8 @@ TOPIC = Topic(
     overview=(
         Panel(
             "Oldest relist",
-            f"The node whose last relist is oldest, and its age. A second or two is normal; at {PLEG_UNHEALTHY:text} the node turns NotReady.",
+            f"The node whose last relist is oldest, and its age. Normal is the interval at which the "
+            f"exporter reads /metrics, and a second or two; at {PLEG_UNHEALTHY:text} the node turns NotReady.",
             (Query(f"topk(1, time() - max by (cluster, node) ({PLEG_LAST_RELIST.shown()}))"),),
             kind="stat",
             unit="s",
@@ -154,7 +155,7 @@ TOPIC = Topic(
         Panel(
             "Time since the last relist",
             f"It grows while the runtime hangs, also when the kubelet's metrics no longer answer. At {PLEG_UNHEALTHY:text} the node turns NotReady.",
-            (Query(f"time() - max by (node) ({PLEG_LAST_RELIST.shown()})"),),
+            (Query(f"time() - max by (cluster, node) ({PLEG_LAST_RELIST.shown()})"),),
             unit="s",
             limits=((PLEG_STALE, "orange"), (PLEG_UNHEALTHY, "red")),
         ),
@@ -163,13 +164,13 @@ TOPIC = Topic(
             f"{PLEG_QUANTILE:text} quantile and mean. The articles' line is {PLEG_RELIST_SLOW:text}.",
             (
                 Query(
-                    f"histogram_quantile({PLEG_QUANTILE}, sum by (node, le) "
+                    f"histogram_quantile({PLEG_QUANTILE}, sum by (cluster, node, le) "
                     f"(rate({PLEG_RELIST_DURATION.shown('_bucket')}[$__rate_interval])))",
                     "{{node}} quantile",
                 ),
                 Query(
-                    f"sum by (node) (rate({PLEG_RELIST_DURATION.shown('_sum')}[$__rate_interval])) "
-                    f"/ sum by (node) (rate({PLEG_RELIST_DURATION.shown('_count')}[$__rate_interval]))",
+                    f"sum by (cluster, node) (rate({PLEG_RELIST_DURATION.shown('_sum')}[$__rate_interval])) "
+                    f"/ sum by (cluster, node) (rate({PLEG_RELIST_DURATION.shown('_count')}[$__rate_interval]))",
                     "{{node}} mean",
                 ),
             ),
@@ -179,7 +180,7 @@ TOPIC = Topic(
         Panel(
             "Relists a second",
             "About one a second on a healthy node; it falls when relists take long and is zero while one hangs.",
-            (Query(f"sum by (node) (rate({PLEG_RELIST_DURATION.shown('_count')}[$__rate_interval]))"),),
+            (Query(f"sum by (cluster, node) (rate({PLEG_RELIST_DURATION.shown('_count')}[$__rate_interval]))"),),
             unit="ops",
         ),
     ),

@@ -118,8 +118,8 @@ TOPIC = Topic(
             "Share of its own pod limit that is in use, on the ten fullest nodes.",
             (
                 Query(
-                    f"topk(10, sum by (node) (max by (cluster, node, phase) ({PODS.shown(phase='!~Succeeded|Failed')})) "
-                    f"/ max by (node) ({PODS_LIMIT.shown()}))"
+                    f"topk(10, sum by (cluster, node) (max by (cluster, node, phase) ({PODS.shown(phase='!~Succeeded|Failed')})) "
+                    f"/ max by (cluster, node) ({PODS_LIMIT.shown()}))"
                 ),
             ),
             unit="percentunit",
@@ -142,7 +142,11 @@ TOPIC = Topic(
             "Pods in use on each node",
             "Pods that are neither Succeeded nor Failed. "
             f"The articles expect trouble from {PODS_BUSY:text} on, whatever the node's limit.",
-            (Query(f"sum by (node) (max by (cluster, node, phase) ({PODS.shown(phase='!~Succeeded|Failed')}))"),),
+            (
+                Query(
+                    f"sum by (cluster, node) (max by (cluster, node, phase) ({PODS.shown(phase='!~Succeeded|Failed')}))"
+                ),
+            ),
             unit="none",
             limits=((PODS_BUSY, "orange"),),
             width=12,

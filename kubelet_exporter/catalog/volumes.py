@@ -184,8 +184,8 @@ STATS_STALE = Alert(
     ),
 )
 
-SHOWN_RATIO = f"1 - min by (namespace, persistentvolumeclaim) ({AVAILABLE.shown()} / {CAPACITY.shown()})"
-SHOWN_INODES = f"1 - min by (namespace, persistentvolumeclaim) ({INODES_FREE.shown()} / {INODES.shown()})"
+SHOWN_RATIO = f"1 - min by (cluster, namespace, persistentvolumeclaim) ({AVAILABLE.shown()} / {CAPACITY.shown()})"
+SHOWN_INODES = f"1 - min by (cluster, namespace, persistentvolumeclaim) ({INODES_FREE.shown()} / {INODES.shown()})"
 LEGEND = "{{namespace}}/{{persistentvolumeclaim}}"
 
 TOPIC = Topic(
@@ -226,7 +226,7 @@ TOPIC = Topic(
         Panel(
             "Available bytes",
             "Bytes that can still be written to each claim.",
-            (Query(f"min by (namespace, persistentvolumeclaim) ({AVAILABLE.shown()})", LEGEND),),
+            (Query(f"min by (cluster, namespace, persistentvolumeclaim) ({AVAILABLE.shown()})", LEGEND),),
             unit="bytes",
         ),
         Panel(

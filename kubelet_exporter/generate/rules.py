@@ -10,6 +10,11 @@ from kubelet_exporter.generate.overrides import Overrides, alerts_with, facts_wi
 from kubelet_exporter.generate.texts import MARK
 
 PROMETHEUS_RULE = "deploy/kustomize/components/rules/prometheusrule.yaml"
+LABELS = {
+    "app.kubernetes.io/name": "kubelet-exporter",
+    "app.kubernetes.io/component": "metrics",
+    "app.kubernetes.io/part-of": "kubelet-exporter",
+}
 
 
 def files(overrides: Overrides) -> Mapping[str, str]:
@@ -19,7 +24,7 @@ def files(overrides: Overrides) -> Mapping[str, str]:
     resource = {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PrometheusRule",
-        "metadata": {"name": "kubelet-exporter", "labels": {"app.kubernetes.io/name": "kubelet-exporter"}},
+        "metadata": {"name": "kubelet-exporter", "labels": LABELS},
         "spec": {"groups": [group for those in groups.values() for group in those]},
     }
     return {**plain, PROMETHEUS_RULE: dump(resource, MARK)}

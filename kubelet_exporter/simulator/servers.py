@@ -43,6 +43,7 @@ class Simulator:
     apiserver_port: int = 0
     kubelet_tls: ssl.SSLContext = field(default_factory=lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
     requests: dict[str, int] = field(default_factory=dict)
+    apiserver_requests: dict[str, int] = field(default_factory=dict)
 
     @property
     def token_file(self) -> Path:
@@ -88,14 +89,22 @@ async def running(
         simulator.apiserver_port = await _listen(apiserver, host, ports[1], apiserver_tls)
         yield simulator
     finally:
-        await kubelet.cleanup()
-        await apiserver.cleanup()
+        await _stop(kubelet)
+        await _stop(apiserver)
 
 
 async def _listen(runner: web.AppRunner, host: str, port: int, tls: ssl.SSLContext) -> int:
     await runner.setup()
     await web.TCPSite(runner, host, port, ssl_context=tls).start()
     return int(runner.addresses[0][1])
+
+
+async def _stop(runner: web.AppRunner) -> None:
+    """Stop at once: a client that keeps its connections is not waited for."""
+    for connection in runner.server.connections if runner.server else ():
+        if connection.transport:
+            connection.transport.abort()
+    await runner.cleanup()
 
 
 def _load(context: ssl.SSLContext, file: Path, pem: bytes) -> None:
@@ -183,7 +192,8 @@ def _spoilt(body: bytes, fault: Fault) -> web.Response:
         case "content_type":
             return _response(body, {"Content-Type": fault.value})
         case "gzip_cut":
-            return _response(gzip.compress(body)[:-20], {"Content-Encoding": "gzip"})
+            headers = {"Content-Type": _content_type(body), "Content-Encoding": "gzip"}
+            return _response(gzip.compress(body)[: -min(20, len(body))], headers)
     return _response(faults.spoilt(fault.kind, body))
 
 
@@ -204,6 +214,7 @@ def _forbidden(path: str) -> str:
 
 def _apiserver(simulator: Simulator) -> web.Application:
     async def get(request: web.Request) -> web.StreamResponse:
+        simulator.apiserver_requests[request.path] = simulator.apiserver_requests.get(request.path, 0) + 1
         if request.headers.get("Authorization") != f"Bearer {simulator.token}":
             return web.json_response({"kind": "Status", "code": 401, "message": "Unauthorized"}, status=401)
         if request.path == "/api/v1/nodes" and request.query.get("watch"):

@@ -1,4 +1,4 @@
-"""Reads two objects of the API server: the Node by a single-object watch, its Lease by a small GET. Owns `kubernetes`.
+"""Reads two objects of the API server: the Node by a single-object watch, its Lease by a small GET.
 
 Only the package's transport is used: its models would double the memory of the exporter, and its `Watch` needs them.
 """
@@ -15,15 +15,13 @@ from typing import Any
 
 import msgspec
 import urllib3
-from kubernetes.client.api_client import ApiClient
-from kubernetes.client.configuration import Configuration
-from kubernetes.client.exceptions import ApiException
 
 from kubelet_exporter import units
 from kubelet_exporter.snapshot import Failure, Reading, Reason, Source
 from kubelet_exporter.sources import decode
-from kubelet_exporter.sources.decode import Decoded, Malformed
-from kubelet_exporter.sources.trust import verifying
+from kubelet_exporter.sources.decode import Decoded, Decoder, Malformed
+from kubelet_exporter.sources.transport import ApiClient, ApiException, Configuration
+from kubelet_exporter.sources.trust import NoToken, bearer_token, verifying
 
 Take = Callable[[Reading], None]
 
@@ -36,6 +34,7 @@ READ_SECONDS = 10.0
 WATCH_SECONDS = 60
 LEASE_INTERVAL = 30.0
 RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 20.0)
+STEADY_SECONDS = 30.0
 LIMIT = 16 * 2**20
 
 
@@ -54,10 +53,16 @@ class Event(msgspec.Struct):
     object: msgspec.Raw
 
 
+class BookmarkMetadata(msgspec.Struct, rename="camel"):
+    """What a bookmark's object has: it is no whole Node and has no name."""
+
+    resource_version: str = ""
+
+
 class Bookmark(msgspec.Struct):
     """What is used of a bookmark's object."""
 
-    metadata: decode.NodeMetadata
+    metadata: BookmarkMetadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ def connect(url: str, ca_file: Path | None, token_file: Path, node_name: str) ->
     configuration = Configuration(host=url, retries=False)
 
     def read_token(fresh: Configuration) -> None:
-        fresh.api_key = {"BearerToken": f"Bearer {token_file.read_text().strip()}"}
+        fresh.api_key = {"BearerToken": f"Bearer {bearer_token(token_file)}"}
 
     configuration.api_key = {"BearerToken": ""}
     configuration.refresh_api_key_hook = read_token  # type: ignore[assignment]  # the package annotates it as None
@@ -90,12 +95,12 @@ def connect(url: str, ca_file: Path | None, token_file: Path, node_name: str) ->
 
 def get_lease(server: ApiServer) -> Reading:
     """One reading of the node's Lease."""
-    return _reading(Source.LEASE, lambda: decode.lease(get(server, LEASE_PATH)))
+    return _reading(Source.LEASE, server, LEASE_PATH, decode.lease)
 
 
-def get_node(server: ApiServer) -> Decoded:
-    """The Node object; raises what `_reading` catches."""
-    return decode.node(get(server, NODE_PATH))
+def get_node(server: ApiServer) -> Reading:
+    """One reading of the Node object."""
+    return _reading(Source.NODE, server, NODE_PATH, decode.node)
 
 
 async def follow_lease(server: ApiServer, take: Take) -> None:
@@ -112,16 +117,16 @@ def follow_node(server: ApiServer, take: Take) -> None:
     def run() -> None:
         failures = 0
         while not loop.is_closed():
-            reading = _reading(Source.NODE, lambda: get_node(server))
+            reading, begin = get_node(server), time.monotonic()
             if not _hand_over(loop, take, reading):
                 return
-            failures = failures + 1 if reading.failure else 0
-            if failures:
-                time.sleep(RETRY_SECONDS[min(failures, len(RETRY_SECONDS)) - 1])
-                continue
-            for next_reading in _watched(server, reading):
+            for next_reading in () if reading.failure else _watched(server, reading):
                 if not _hand_over(loop, take, next_reading):
                     return
+            # A server that refuses each watch must be asked no oftener than one that refuses each GET.
+            failures = failures + 1 if time.monotonic() - begin < STEADY_SECONDS else 0
+            if failures:
+                time.sleep(RETRY_SECONDS[min(failures, len(RETRY_SECONDS)) - 1])
 
     threading.Thread(target=run, name="node-watch", daemon=True).start()
 
@@ -152,6 +157,8 @@ def _watched(server: ApiServer, first: Reading) -> Iterator[Reading]:
                         Source.NODE, at, 0.0, len(event.object), value=value.value, read_at=at, dropped=value.dropped
                     )
                     yield last
+                elif not version:
+                    return
         except ERRORS as error:
             log.debug("the watch of the Node ended", extra={"error": str(error)})
             return
@@ -222,26 +229,26 @@ def _request(server: ApiServer, path: str, query: Sequence[tuple[str, str]], sec
     return answer.response
 
 
-ERRORS = (ApiException, urllib3.exceptions.HTTPError, OSError, Refused, Malformed, msgspec.DecodeError)
+ERRORS = (ApiException, urllib3.exceptions.HTTPError, OSError, Refused, NoToken, Malformed, msgspec.DecodeError)
 
 
-def _reading(source: Source, get: Callable[[], Decoded]) -> Reading:
+def _reading(source: Source, server: ApiServer, path: str, decoder: Decoder) -> Reading:
     """One reading of an object. The one place where errors of the API server are caught."""
-    at, begin = time.time(), time.monotonic()
+    at, begin, size = time.time(), time.monotonic(), 0
     try:
-        decoded = get()
+        body = get(server, path)
+        size = len(body)
+        decoded = decoder(body)
     except ERRORS as error:
-        return Reading(source, at, time.monotonic() - begin, failure=_failed(error))
+        return Reading(source, at, time.monotonic() - begin, size, failure=_failed(error))
     seconds = time.monotonic() - begin
-    return Reading(source, at, seconds, value=decoded.value, read_at=at, dropped=decoded.dropped)
+    return Reading(source, at, seconds, size, value=decoded.value, read_at=at, dropped=decoded.dropped)
 
 
 def _failed(error: Exception) -> Failure:
     if isinstance(error, Refused):
         status = {401: Reason.UNAUTHORIZED, 403: Reason.FORBIDDEN}.get(error.status, Reason.STATUS)
         return Failure(status, str(error))
-    if isinstance(error, FileNotFoundError | PermissionError):
-        return Failure(Reason.UNAUTHORIZED, f"cannot read the token: {error}; set --token-file")
     for kinds, reason in REASONS:
         if isinstance(error, kinds):
             return Failure(reason, str(error).strip())
@@ -250,6 +257,7 @@ def _failed(error: Exception) -> Failure:
 
 # The package raises ApiException of its own only for errors of TLS.
 REASONS: Sequence[tuple[tuple[type[Exception], ...], Reason]] = (
+    ((NoToken,), Reason.UNAUTHORIZED),
     ((ApiException, urllib3.exceptions.SSLError), Reason.TLS),
     ((urllib3.exceptions.NewConnectionError,), Reason.CONNECTION),
     ((urllib3.exceptions.TimeoutError,), Reason.TIMEOUT),

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -66,8 +66,8 @@ class ListObject(msgspec.Struct, rename="camel"):
 class ClaimReference(msgspec.Struct, rename="camel"):
     """The claim that a volume belongs to."""
 
-    name: str
-    namespace: str
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    namespace: Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class VolumeObject(msgspec.Struct, rename="camel"):
@@ -312,4 +312,4 @@ def _quantity(value: object) -> float | None:
 
 
 def _amount(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) and value >= 0 else None
+    return abs(value) if value is not None and math.isfinite(value) and value >= 0 else None  # abs: JSON knows -0

@@ -14,13 +14,14 @@ import aiohttp
 from kubelet_exporter import units
 from kubelet_exporter.snapshot import Failure, Reading, Reason, Source
 from kubelet_exporter.sources.decode import Decoder, Malformed
-from kubelet_exporter.sources.trust import Trust, Untrusted
+from kubelet_exporter.sources.trust import NoToken, Trust, Untrusted, bearer_token
 
 Take = Callable[[Reading], None]
 Session = aiohttp.ClientSession
 
 log = logging.getLogger(__name__)
 
+WORDS = 300  # bytes of a refusal that are told
 JSON = ("application/json",)
 TEXT = ("text/plain",)
 
@@ -68,19 +69,13 @@ class Kubelet:
 
         A 401 is answered by reading the token once more: if it has changed, the request is sent again at once.
         """
-        token = self._token()
+        token = bearer_token(self.token_file)
         try:
             return await self._get(endpoint, token)
         except Refused as refused:
-            if refused.reason is not Reason.UNAUTHORIZED or (fresh := self._token()) == token:
+            if refused.reason is not Reason.UNAUTHORIZED or (fresh := bearer_token(self.token_file)) == token:
                 raise
             return await self._get(endpoint, fresh)
-
-    def _token(self) -> str:
-        try:
-            return self.token_file.read_text().strip()
-        except OSError as error:
-            raise Refused(Reason.UNAUTHORIZED, f"cannot read the token: {error}; set --token-file") from error
 
     async def _get(self, endpoint: Endpoint, token: str) -> bytes:
         url = f"https://{units.host_port(self.address, self.port)}{endpoint.path}"
@@ -94,7 +89,7 @@ class Kubelet:
         async with self.session.get(
             url, headers=headers, ssl=option, server_hostname=self.node_name, allow_redirects=False
         ) as response:
-            _check(response, endpoint)
+            await _check(response, endpoint)
             return await _read(response, endpoint.limit)
 
 
@@ -151,8 +146,9 @@ def failed(error: Exception, endpoint: Endpoint) -> Failure:
     return Failure(Reason.CONNECTION, str(error) or type(error).__name__)
 
 
-ERRORS = (TimeoutError, OSError, aiohttp.ClientError, Refused, Untrusted, Malformed)
+ERRORS = (TimeoutError, OSError, aiohttp.ClientError, Refused, Untrusted, NoToken, Malformed)
 REASONS: Sequence[tuple[tuple[type[Exception], ...], Reason]] = (
+    ((NoToken,), Reason.UNAUTHORIZED),
     ((Untrusted, ssl.SSLError, aiohttp.ClientSSLError, aiohttp.ServerFingerprintMismatch), Reason.TLS),
     ((Malformed, aiohttp.ClientResponseError), Reason.MALFORMED),
     ((aiohttp.ClientPayloadError,), Reason.TRUNCATED),
@@ -161,10 +157,14 @@ REASONS: Sequence[tuple[tuple[type[Exception], ...], Reason]] = (
 STATUSES: Mapping[int, Reason] = {401: Reason.UNAUTHORIZED, 403: Reason.FORBIDDEN}
 
 
-def _check(response: aiohttp.ClientResponse, endpoint: Endpoint) -> None:
+async def _check(response: aiohttp.ClientResponse, endpoint: Endpoint) -> None:
+    """Raise Refused for any other status than 200, with what the kubelet says: for a 403 that is the missing right."""
     if response.status != 200:
         reason = STATUSES.get(response.status, Reason.STATUS)
-        raise Refused(reason, f"status {response.status} {response.reason} from {endpoint.path}", response.status)
+        words = " ".join((await response.content.read(WORDS)).decode(errors="replace").split())
+        raise Refused(
+            reason, f"status {response.status} from {endpoint.path}: {words or response.reason}", response.status
+        )
     if response.content_type not in endpoint.content_types:
         raise Refused(
             Reason.CONTENT_TYPE, f"content type {response.content_type}, expected {endpoint.content_types[0]}"

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -17,7 +17,7 @@ def metrics(wanted: Iterable[str]) -> Decoder:
     A family with a bad line is left out whole and counted as malformed; samples that are NaN or -Inf as not_finite.
     """
     names = "|".join(sorted(map(re.escape, wanted), key=len, reverse=True))
-    line = re.compile(rf"^(?:# (?:HELP|TYPE) )?({names})(?:_bucket|_sum|_count)?[ {{].*\n".encode(), re.MULTILINE)
+    line = re.compile(rf"^(?:# (?:HELP|TYPE) )?({names})(?:_bucket|_sum|_count)?(?!\w|:).*\n".encode(), re.MULTILINE)
 
     def decode(body: bytes) -> Decoded:
         if not body.endswith(b"\n"):
@@ -38,16 +38,34 @@ def metrics(wanted: Iterable[str]) -> Decoder:
 def _parsed(family: str, text: bytes, dropped: Counter[str]) -> list[tuple[str, Sample]]:
     try:
         parsed = [
-            (_literal(family, sample.name), Sample(sample.labels, sample.value))
+            (_literal(family, sample.name), Sample(sample.labels, float(sample.value)))
             for metric in text_string_to_metric_families(text.decode())
             for sample in metric.samples
         ]
-    except (ValueError, IndexError, KeyError):
+        _check(family, parsed)
+    except (ValueError, IndexError, KeyError, OverflowError):
         dropped["malformed"] += 1
         return []
     good = [(name, sample) for name, sample in parsed if not math.isnan(sample.value) and sample.value != -math.inf]
     dropped["not_finite"] += len(parsed) - len(good)
     return good
+
+
+def _check(family: str, parsed: Sequence[tuple[str, Sample]]) -> None:
+    """Raise where the parser is laxer than the format: KeyError, ValueError for a bucket without a bound or a series twice."""
+    series = {_series(family, name, sample.labels) for name, sample in parsed}
+    if len(series) != len(parsed):
+        raise ValueError("a series twice")
+
+
+def _series(family: str, name: str, labels: Mapping[str, str]) -> object:
+    """What tells one series from another; 1 and 1.0 are the bound of one bucket."""
+    if name != f"{family}_bucket":
+        return name, frozenset(labels.items())
+    bound = float(labels["le"])
+    if math.isnan(bound):
+        raise ValueError("a bucket without a bound")
+    return name, bound, frozenset(item for item in labels.items() if item[0] != "le")
 
 
 def _literal(family: str, name: str) -> str:

@@ -6,9 +6,10 @@ import json
 import math
 import re
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, cast
 
@@ -23,7 +24,8 @@ LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"
 # A recording of one moment is played anew this often, so that its times stay close to now.
 SHORTEST_LOOP = 15.0
 
-JSON_TIME = re.compile(r'"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z"', re.ASCII)
+EPOCH_YEAR = 1970  # times of this year and before mean unknown
+JSON_TIME = re.compile(r'"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)"', re.ASCII)
 METRIC_TIME = re.compile(
     r"^(\w+_(?:start_time|end_time|last_seen)_seconds(?:\{.*\})?) ([0-9.e+]+)", re.ASCII | re.MULTILINE
 )
@@ -67,7 +69,7 @@ def load(path: Path) -> Recording:
     try:
         with _open(path) as file:
             lines = [_line(text, f"{path}, line {number}") for number, text in enumerate(file, start=1) if text.strip()]
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise Unreadable(f"{path} is cut off or no gzip file: {error}") from error
     if not lines:
         raise Unreadable(f"{path} is empty")
@@ -172,11 +174,14 @@ def shifted(body: str, seconds: int) -> str:
 
 
 def _move_json(match: re.Match[str], seconds: int) -> str:
-    moment = datetime.fromisoformat(f"{match[1]}+00:00").timestamp()
-    if moment <= 0:
+    try:
+        moment = datetime.fromisoformat(match[1])
+        moved = moment + timedelta(seconds=seconds)
+    except (ValueError, OverflowError):  # no date, or one at the end of all time
         return match[0]
-    moved = datetime.fromtimestamp(moment + seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f'"{moved}{match[2] or ""}Z"'
+    if moment.year <= EPOCH_YEAR:
+        return match[0]
+    return f'"{moved.isoformat()}{match[2] or ""}{match[3]}"'
 
 
 def _move_metric(match: re.Match[str], seconds: int) -> str:

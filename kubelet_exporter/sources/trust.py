@@ -23,6 +23,10 @@ class Untrusted(Exception):
     """The kubelet's certificate is refused; the message says why and what to do."""
 
 
+class NoToken(Exception):
+    """There is no usable bearer token; the message says why and what to do."""
+
+
 @dataclass(slots=True)
 class Trust:
     """The decision about one kubelet's certificate, taken at the first handshake; no token is sent before it."""
@@ -36,6 +40,7 @@ class Trust:
     used: Used | None = None
     option: ssl.SSLContext | aiohttp.Fingerprint | bool = True
     pinned: bytes | None = None
+    verified: bool = False
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def decide(self) -> ssl.SSLContext | aiohttp.Fingerprint | bool:
@@ -46,7 +51,10 @@ class Trust:
             return self.option
 
     def doubt(self) -> None:
-        """Decide anew at the next reading, for the certificate was refused; what was pinned stays pinned."""
+        """Decide anew at the next reading, for the certificate was refused; what was pinned stays pinned.
+
+        A kubelet that was once verified by a CA must stay so: its certificate is never pinned again.
+        """
         self.used = None
 
     async def _decide(self) -> None:
@@ -64,14 +72,19 @@ class Trust:
         try:
             await self._verify()
         except ssl.SSLCertVerificationError as error:
-            if error.verify_code not in SELF_MADE:
-                raise
-            await self._pin()
+            if error.verify_code in SELF_MADE and not self.verified:
+                await self._pin()
+                return
+            was = ", as it was before" if self.verified else " nor made by the kubelet itself"
+            raise Untrusted(
+                f"the kubelet's certificate is not signed by the CA in {self.ca_file}{was}: {error.verify_message}; "
+                "set --kubelet-ca-file to the CA that signed it, or another --kubelet-tls-mode"
+            ) from error
 
     async def _verify(self) -> None:
         context = verifying(self.ca_file)
         await self._handshake(context)
-        self.pinned = None
+        self.pinned, self.verified = None, True
         self._use("verify", option=context)
 
     async def _pin(self) -> None:
@@ -117,6 +130,17 @@ def verifying(ca_file: Path | None) -> ssl.SSLContext:
     return context
 
 
+def bearer_token(file: Path) -> str:
+    """The token in a file; raises NoToken."""
+    try:
+        token = file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise NoToken(f"cannot read the token: {error}; set --token-file") from error
+    if not token.isascii() or not token.isprintable():
+        raise NoToken(f"{file} holds no bearer token but something of several lines or bytes; set --token-file")
+    return token
+
+
 def _unverified() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -127,7 +151,7 @@ def _unverified() -> ssl.SSLContext:
 def _read_pin(pin_file: Path | None) -> bytes | None:
     if pin_file is None or not pin_file.exists():
         return None
-    text = pin_file.read_text().strip().replace(":", "").lower().removeprefix("sha256")
+    text = pin_file.read_text(errors="replace").strip().replace(":", "").lower().removeprefix("sha256")
     try:
         pin = bytes.fromhex(text)
     except ValueError:
