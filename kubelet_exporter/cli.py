@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import json
 import signal
 import sys
 import tempfile
@@ -45,6 +46,7 @@ def parsers() -> dict[str, Parser]:
     config.add_interval_flags(found["serve"])
     config.add_serving_flags(found["serve"])
     config.add_series_flags(found["serve"])
+    config.add_memory_flags(found["serve"])
     _add_demo_flags(found["demo"])
     _add_simulate_flags(found["simulate"])
     config.add_node_flags(found["record"])
@@ -72,14 +74,20 @@ def _add_demo_flags(parser: Parser) -> None:
     parser.add_argument(
         "recording", nargs="?", type=Path, help="recording to play; default: the one that comes with the package"
     )
-    parser.flag("--port", "port of the exporter; 0 takes any free one", type=config.port, default=10052, metavar="PORT")
+    parser.flag(
+        "--exporter-port", "port of the exporter; 0 takes any free one", type=config.port, default=10052, metavar="PORT"
+    )
     parser.flag("--duration", "end by itself after this time", type=config.seconds, metavar="DURATION")
 
 
 def _add_simulate_flags(parser: Parser) -> None:
     parser.add_argument("recording", type=Path, help="recording to play")
     parser.flag(
-        "--kubelet-port", "port of the simulated kubelet; 0 takes any free one", type=config.port, default=10250, metavar="PORT"
+        "--kubelet-port",
+        "port of the simulated kubelet; 0 takes any free one",
+        type=config.port,
+        default=10250,
+        metavar="PORT",
     )
     parser.flag(
         "--apiserver-port",
@@ -88,6 +96,7 @@ def _add_simulate_flags(parser: Parser) -> None:
         default=6443,
         metavar="PORT",
     )
+    parser.flag("--events", "JSON file with an EventList to answer from", type=Path, metavar="FILE")
     parser.flag("--folder", "where to write token and CA; default: a temporary folder", type=Path, metavar="FOLDER")
     kinds = "; ".join(f"{kind}: {text}" for kind, text in faults.HELP.items())
     parser.flag(
@@ -143,7 +152,7 @@ def _demo(given: Arguments) -> int:
     async def run(stop: asyncio.Event) -> None:
         with tempfile.TemporaryDirectory(prefix="kubelet-exporter-") as folder:
             ahead = 0.0 if given.recording else demo.AHEAD_SECONDS
-            async with demo.demonstrating(film, Path(folder), given.port, ahead) as running:
+            async with demo.demonstrating(film, Path(folder), given.exporter_port, ahead) as running:
                 await demo.tell(running, stop, given.duration)
 
     return _run(run)
@@ -157,13 +166,16 @@ def _simulate(given: Arguments) -> int:
 
     film = recording.load(given.recording)
     chosen = dict(faults.parse(text) for text in given.fault)
+    events = json.loads(given.events.read_text())["items"] if given.events else ()
 
     async def simulate(stop: asyncio.Event) -> None:
         async with AsyncExitStack() as stack:
             folder = given.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kubelet-exporter-")))
             folder.mkdir(parents=True, exist_ok=True)
             ports = (given.kubelet_port, given.apiserver_port)
-            simulator = await stack.enter_async_context(servers.running(Player(film), folder, ports=ports))
+            simulator = await stack.enter_async_context(
+                servers.running(Player(film, events=events), folder, ports=ports)
+            )
             simulator.faults = chosen
             print(how_to_serve(simulator), flush=True)
             await stop.wait()
@@ -175,11 +187,13 @@ def _record(given: Arguments) -> int:
     from kubelet_exporter.record import record
     from kubelet_exporter.sources import recording
 
-    lines = asyncio.run(record(config.settings(vars(given)), given.duration))
-    count = recording.write(lines, given.output)
-    failed = sum(line.status != 200 for line in lines)
-    print(f"{given.output}: {count} answers, {failed} of them failed")
-    return 0
+    async def run(stop: asyncio.Event) -> None:
+        lines = await record(config.settings(vars(given)), given.duration, stop)
+        count = recording.write(lines, given.output)
+        failed = sum(line.status != 200 for line in lines)
+        print(f"{given.output}: {count} answers, {failed} of them failed")
+
+    return _run(run)
 
 
 def _replay(given: Arguments) -> int:

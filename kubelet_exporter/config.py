@@ -35,6 +35,8 @@ class Settings:
     intervals: Mapping[Source, float] = field(default_factory=lambda: INTERVALS)
     kubelet_timeout: float = DEADLINE
     volumes_exclude: re.Pattern[str] | None = None
+    events: bool = False
+    checkpoint_dir: Path | None = None
     series_limit: int = 5000
     node_label: bool = True
     listen_host: str | None = None
@@ -176,6 +178,17 @@ def add_serving_flags(parser: Parser) -> None:
     """Flags that say what is served where."""
     parser.flag("--web.listen-address", "where to serve", type=listen_address, default=":10052", metavar="[HOST]:PORT")
     parser.flag("--web.telemetry-path", "path of the scrape", default="/metrics", metavar="PATH")
+
+
+def add_memory_flags(parser: Parser) -> None:
+    """Flags of what is remembered and asked for beyond the readings."""
+    parser.flag(
+        "--events",
+        "ask the API server for the events of pods whose pull time decides whether they were slow; needs the right to list events",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+    )
+    parser.flag("--checkpoint-dir", "existing folder to keep which starts were counted", type=Path, metavar="FOLDER")
 
 
 def add_series_flags(parser: Parser) -> None:

@@ -49,11 +49,13 @@ def _families(table: Table, rows: Sequence[Any], node: str | None) -> Iterator[M
         names = ([] if node is None else ["node"]) + list(column.labels)
         family = FAMILIES[column.kind](str(column).removesuffix("_info"), column.help, labels=names)
         for row in rows:
-            values = [str(getattr(row, label)) for label in column.labels]
+            values = [str(getattr(row, KEYWORDS.get(label, label))) for label in column.labels]
             _add(family, column, [*([] if node is None else [node]), *values], column.value(row))
         yield family
 
 
+# Labels that no attribute of a row can be named after.
+KEYWORDS = {"class": "class_"}
 FAMILIES: dict[str, type[Any]] = {
     "gauge": GaugeMetricFamily,
     "counter": CounterMetricFamily,

@@ -4,12 +4,14 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from kubelet_exporter.config import Settings
 from kubelet_exporter.serve import api_server, node_kubelet
+from kubelet_exporter.snapshot import Reason
 from kubelet_exporter.sources import apiserver, kubelet
 from kubelet_exporter.sources.endpoints import endpoints
 from kubelet_exporter.sources.kubelet import Endpoint, Kubelet, Refused
@@ -22,33 +24,39 @@ API_INTERVAL = 5.0
 KEPT_ANNOTATIONS = "kubernetes.io/config."
 
 
-async def record(settings: Settings, duration: float) -> list[Line]:
-    """All answers of a node within `duration` seconds, in the order of time."""
+async def record(settings: Settings, duration: float, stop: asyncio.Event | None = None) -> list[Line]:
+    """All answers of a node within `duration` seconds or until the stop, in the order of time."""
     lines: list[Line] = []
+    stop = stop or asyncio.Event()
     points = list(endpoints(settings.intervals, settings.kubelet_timeout))
     sample = next(point for point in points if point.path == "/metrics")
     points += [replace(sample, path=path, interval=30.0) for path in OTHER_PATHS]
     async with kubelet.session() as session:
         client = node_kubelet(settings, session)
-        readers = [_repeat(partial(_kubelet_line, client, point), point.interval, duration, lines) for point in points]
+        readers = [
+            _repeat(partial(_kubelet_line, client, point), point.interval, duration, lines, stop) for point in points
+        ]
         if api := api_server(settings):
             readers += [
-                _repeat(partial(_api_line, api, path), API_INTERVAL, duration, lines)
+                _repeat(partial(_api_line, api, path), API_INTERVAL, duration, lines, stop)
                 for path in (apiserver.NODE_PATH, apiserver.LEASE_PATH)
             ]
         await asyncio.gather(*readers)
     return sorted(lines, key=lambda line: line.t)
 
 
-async def _repeat(read: Callable[[], Awaitable[Line]], interval: float, duration: float, lines: list[Line]) -> None:
+async def _repeat(
+    read: Callable[[], Awaitable[Line]], interval: float, duration: float, lines: list[Line], stop: asyncio.Event
+) -> None:
     end = time.monotonic() + duration
-    while True:
+    while not stop.is_set():
         begin = time.monotonic()
         lines.append(await read())
         rest = interval - (time.monotonic() - begin)
         if time.monotonic() + rest > end:
             return
-        await asyncio.sleep(max(0.0, rest))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), max(0.0, rest))
 
 
 async def _kubelet_line(client: Kubelet, point: Endpoint) -> Line:
@@ -59,7 +67,10 @@ async def _kubelet_line(client: Kubelet, point: Endpoint) -> Line:
     except Refused as refused:
         return Line(at, point.path, refused.status, str(refused), time.monotonic() - begin)
     except kubelet.ERRORS as error:
-        return Line(at, point.path, 0, kubelet.failed(error, point).message, time.monotonic() - begin)
+        failure = kubelet.failed(error, point)
+        if failure.reason is Reason.TLS:
+            client.trust.doubt()
+        return Line(at, point.path, 0, failure.message, time.monotonic() - begin)
     return Line(at, point.path, 200, scrubbed(point.path, body), time.monotonic() - begin)
 
 

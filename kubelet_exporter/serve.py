@@ -2,14 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
-from kubelet_exporter import server
+from kubelet_exporter import checkpoint, server
+from kubelet_exporter.catalog import pod_start
+from kubelet_exporter.catalog.pod_start.memory import undecided_pods
 from kubelet_exporter.config import Settings
+from kubelet_exporter.pod import Pod
 from kubelet_exporter.snapshot import APISERVER_SOURCES, Reading, Snapshot, Source
-from kubelet_exporter.sources import apiserver, kubelet, recording
+from kubelet_exporter.sources import apiserver, events, kubelet, recording
 from kubelet_exporter.sources.endpoints import PATHS, decoders, endpoints
 from kubelet_exporter.sources.trust import Trust
 from kubelet_exporter.state import State
@@ -41,10 +45,18 @@ async def exporting(settings: Settings) -> AsyncIterator[Exporter]:
         if api:
             apiserver.follow_node(api, state.take)
             tasks.append(asyncio.create_task(apiserver.follow_lease(api, state.take)))
+            if settings.events:
+                tasks.append(asyncio.create_task(events.follow_events(api, partial(_undecided, state), state.take)))
         else:
             log.warning("no API server is known, so the Node and its Lease are not read; set --apiserver-url")
+        if settings.checkpoint_dir:
+            tasks.append(asyncio.create_task(checkpoint.keep(state, settings.checkpoint_dir)))
         async with _cancelled(tasks):
             yield Exporter(state, url, tuple(tasks))
+
+
+def _undecided(state: State) -> Sequence[Pod]:
+    return undecided_pods(state.ledger[pod_start.TOPIC.name], state.clock())
 
 
 @asynccontextmanager
@@ -92,7 +104,12 @@ def api_server(settings: Settings) -> apiserver.ApiServer | None:
 
 
 def _state(settings: Settings) -> State:
-    return State(Snapshot(settings.node_name, 0.0), settings.series_limit, settings.node_label)
+    return State(
+        Snapshot(settings.node_name, 0.0),
+        settings.series_limit,
+        settings.node_label,
+        ledger=checkpoint.ledger(settings.checkpoint_dir, settings.node_name),
+    )
 
 
 @asynccontextmanager

@@ -3,14 +3,18 @@
 Everything here is in base units and Unix time; None means unknown. Standard library only.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import inf
 from typing import Any, TypeVar
+
+from kubelet_exporter.pod import Pod
 
 
 class Source(StrEnum):
-    """What is read: five endpoints of the kubelet, two objects of the API server."""
+    """What is read: five endpoints of the kubelet, two objects of the API server, and events of few pods if asked to."""
 
     HEALTHZ = "healthz"
     PODS = "pods"
@@ -19,9 +23,10 @@ class Source(StrEnum):
     CONFIGZ = "configz"
     NODE = "node"
     LEASE = "lease"
+    EVENTS = "events"
 
 
-APISERVER_SOURCES = frozenset({Source.NODE, Source.LEASE})
+APISERVER_SOURCES = frozenset({Source.NODE, Source.LEASE, Source.EVENTS})
 
 
 class Reason(StrEnum):
@@ -105,25 +110,17 @@ class Metrics:
         found = self.samples.get(name, ())
         return found[0].value if found else None
 
-    def histogram(self, name: str) -> Histogram | None:
-        """A histogram without labels; None if any part of it is missing or a bucket count falls."""
-        total = self.value(f"{name}_sum")
-        pairs = sorted((float(s.labels["le"]), s.value) for s in self.samples.get(f"{name}_bucket", ()))
+    def histogram(self, name: str, **labels: str) -> Histogram | None:
+        """A histogram with just these labels; None if any part of it is missing or cannot be: negative, infinite or falling."""
+        sums = [s.value for s in self.samples.get(f"{name}_sum", ()) if s.labels == labels]
+        found = [s for s in self.samples.get(f"{name}_bucket", ()) if s.labels.items() >= labels.items()]
+        pairs = sorted((float(s.labels["le"]), s.value) for s in found if len(s.labels) == len(labels) + 1)
         counts = [count for _, count in pairs]
-        if total is None or not pairs or pairs[-1][0] != float("inf") or counts != sorted(counts):
+        if not sums or not pairs or pairs[-1][0] != inf or counts != sorted(counts):
             return None
-        return Histogram(tuple(pairs), total)
-
-
-@dataclass(frozen=True, slots=True)
-class Pod:
-    """One pod as the kubelet lists it; `mirrors` is the UID of the static pod that a mirror pod stands for."""
-
-    uid: str
-    namespace: str
-    name: str
-    phase: str
-    mirrors: str | None = None
+        if not all(0 <= value < inf for value in (*counts, sums[0])):
+            return None
+        return Histogram(tuple(pairs), sums[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +161,7 @@ class Node:
 
     name: str
     resource_version: str = ""
+    created: float | None = None
     kubelet_version: str = ""
     runtime_version: str = ""
     kernel_version: str = ""
@@ -171,6 +169,12 @@ class Node:
     architecture: str = ""
     allocatable_pods: float | None = None
     conditions: tuple[Condition, ...] = ()
+
+    @property
+    def kubelet_minor(self) -> tuple[int, int] | None:
+        """Major and minor version of the kubelet."""
+        match = re.match(r"v?(\d+)\.(\d+)", self.kubelet_version)
+        return (int(match[1]), int(match[2])) if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +208,18 @@ class Snapshot:
             return None
         return reading.value if isinstance(reading.value, kind) else None
 
+    def fresh(self, source: Source) -> bool:
+        """Whether the latest reading of a source succeeded."""
+        reading = self.readings.get(source)
+        return reading is not None and reading.failure is None
+
+    def read_at(self, source: Source) -> float:
+        """When the last good value of a source was read; raises KeyError or ValueError if it never was."""
+        at = self.readings[source].read_at
+        if at is None:
+            raise ValueError(f"{source} was never read")
+        return at
+
     @property
     def pods(self) -> tuple[Pod, ...] | None:
         """The pods of this node."""
@@ -228,6 +244,11 @@ class Snapshot:
     def node(self) -> Node | None:
         """The Node object."""
         return self.known(Source.NODE, Node)
+
+    @property
+    def pulls(self) -> Mapping[str, Any]:
+        """What events told of image pulls, by pod UID."""
+        return self.known(Source.EVENTS, dict) or {}
 
     @property
     def lease(self) -> Lease | None:

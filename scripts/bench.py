@@ -29,7 +29,7 @@ import aiohttp
 from kubelet_exporter.demo import free_port
 from kubelet_exporter.snapshot import Reading, Snapshot, Source
 from kubelet_exporter.sources import recording
-from kubelet_exporter.sources.decode import pods as pods_decoder
+from kubelet_exporter.sources.pods import pods as pods_decoder
 from kubelet_exporter.sources.recording import Line, Recording
 from kubelet_exporter.state import State
 

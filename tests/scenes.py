@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,15 +45,14 @@ def _labels(check: Document) -> str:
     return check["exp_samples"][0]["labels"] if check["exp_samples"] else ""
 
 
-def about(document: Document, rule: str) -> Document:
-    """The scenes that say something about an alert, or all of them if the rule is a record."""
-    scenes = [scene for scene in document["tests"] if ":" in rule or any(rule in str(check) for check in _checks(scene))]
+def about(document: Document, names: Collection[str]) -> Document:
+    """The scenes that say something about one of these alerts and records."""
+    scenes = [scene for scene in document["tests"] if any(name in _asked(scene) for name in names)]
     return {**document, "tests": scenes}
 
 
-def _checks(scene: Document) -> Iterable[Document]:
-    checks: Iterable[Document] = scene["promql_expr_test"]
-    return checks
+def _asked(scene: Document) -> str:
+    return " ".join(check["expr"] for check in scene["promql_expr_test"])
 
 
 def played(document: Document, rules: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:

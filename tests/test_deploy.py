@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -224,12 +225,12 @@ def test_only_the_exporters_pod_gets_a_token() -> None:
 # The pod
 
 
-def test_pod_runs_as_65532_on_a_read_only_root_without_volumes() -> None:
+def test_pod_runs_as_65532_on_a_read_only_root_with_no_volume_but_its_checkpoint() -> None:
     context = pod_spec()["securityContext"]
 
     assert (65532, 65532) == (context["runAsUser"], context["runAsGroup"])
     assert container()["securityContext"]["readOnlyRootFilesystem"] is True
-    assert "volumes" not in pod_spec()
+    assert [{"name": "checkpoint", "emptyDir": {"sizeLimit": "8Mi"}}] == pod_spec()["volumes"]
 
 
 def test_pod_runs_on_every_linux_node_whatever_its_taints() -> None:
@@ -275,3 +276,21 @@ def test_a_rollout_takes_a_tenth_of_the_nodes_at_a_time() -> None:
         "type": "RollingUpdate",
         "rollingUpdate": {"maxUnavailable": "10%"},
     } == the("DaemonSet")["spec"]["updateStrategy"]
+
+
+# The component for events
+
+
+def test_component_for_events_adds_the_right_to_list_events_and_nothing_else(tmp_path: Path) -> None:
+    shutil.copytree(KUSTOMIZE, tmp_path, dirs_exist_ok=True)
+    with_events = tmp_path / "overlays" / "events"
+    with_events.mkdir()
+    content = {"resources": ["../../base"], "components": ["../../components/events"]}
+    (with_events / "kustomization.yaml").write_text(yaml.safe_dump(content))
+    added = [each for each in rendered(with_events) if each not in rendered(BASE)]
+
+    by_kind = {each["kind"]: each for each in added}
+    assert {"ClusterRole", "ClusterRoleBinding", "DaemonSet"} == set(by_kind)
+    assert [{"apiGroups": [""], "resources": ["events"], "verbs": ["list"]}] == by_kind["ClusterRole"]["rules"]
+    (only,) = by_kind["DaemonSet"]["spec"]["template"]["spec"]["containers"]
+    assert {"name": "KUBELET_EXPORTER_EVENTS", "value": "true"} in only["env"]

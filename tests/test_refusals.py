@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import ssl
+import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -79,18 +80,23 @@ def test_a_body_above_its_limit_is_refused_whole(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_a_small_body_that_unzips_above_the_limit_is_refused(tmp_path: Path) -> None:
+def test_a_small_body_that_unzips_above_the_limit_is_refused_and_is_not_unzipped_first(tmp_path: Path) -> None:
+    zipped = gzip.compress(b"0" * 50_000_000)
+
     async def bomb(_: web.Request) -> web.Response:
-        zipped = gzip.compress(b"0" * 10_000_000)
         return web.Response(body=zipped, headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
 
-    async def run() -> None:
+    async def run() -> int:
         async with answering(tmp_path, bomb) as settings, reader(settings) as found:
             found.change(Source.PODS, limit=1_000_000)
+            tracemalloc.start()
+            try:
+                assert Reason.TOO_LARGE == (await found.failure(Source.PODS)).reason
+                return tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
 
-            assert Reason.TOO_LARGE == (await found.failure(Source.PODS)).reason
-
-    asyncio.run(run())
+    assert 10_000_000 > asyncio.run(run())
 
 
 def test_a_gzip_body_is_read_though_it_was_not_asked_for(tmp_path: Path) -> None:

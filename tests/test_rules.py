@@ -31,17 +31,17 @@ class Place(NamedTuple):
 
     file: str
     group: int
-    index: int
+    rule: int
 
 
 def places() -> dict[str, Place]:
     """Where each rule stands, by the name of its alert or record."""
     documents = {name: yaml.safe_load(text) for name, text in RULES.items()}
     return {
-        rule.get("alert") or rule["record"]: Place(file, group, index)
+        rule.get("alert") or rule["record"]: Place(file, group, number)
         for file, document in documents.items()
         for group, rules in enumerate(document["groups"])
-        for index, rule in enumerate(rules["rules"])
+        for number, rule in enumerate(rules["rules"])
     }
 
 
@@ -50,7 +50,9 @@ each_rule = pytest.mark.parametrize("rule", PLACES)
 each_alert = pytest.mark.parametrize("alert", CATALOGUE)
 
 # Changes that no scene can tell from the rule itself, with the reason.
-POSITIVE = "a sum of numbers that are never negative is above 0 just when the greatest is, and 0 just when the greatest is"
+POSITIVE = (
+    "a sum of numbers that are never negative is above 0 just when the greatest is, and 0 just when the greatest is"
+)
 ONE = "the metric is 1 or absent"
 OPEN_SCENE = "a scene in open.test.yaml wants it changed"
 EQUIVALENT = {
@@ -68,28 +70,31 @@ EQUIVALENT = {
 
 def topics_of(file: str) -> Iterator[Document]:
     """The documents whose scenes use a rule file."""
-    yield from (document for document in SCENES.values() if any(each.endswith(f"/{file}") for each in document["rule_files"]))
+    yield from (
+        document for document in SCENES.values() if any(each.endswith(f"/{file}") for each in document["rule_files"])
+    )
 
 
 def with_rule(name: str, changed: dict[str, Any]) -> dict[str, str]:
     """The rule files with one rule exchanged."""
     place = PLACES[name]
     document = yaml.safe_load(RULES[place.file])
-    document["groups"][place.group]["rules"][place.index] = changed
+    document["groups"][place.group]["rules"][place.rule] = changed
     return {**RULES, place.file: yaml.safe_dump(document, sort_keys=False, width=1000)}
 
 
 def rule_named(name: str) -> dict[str, Any]:
     """The rule of an alert or a record."""
     place = PLACES[name]
-    rule: dict[str, Any] = yaml.safe_load(RULES[place.file])["groups"][place.group]["rules"][place.index]
+    rule: dict[str, Any] = yaml.safe_load(RULES[place.file])["groups"][place.group]["rules"][place.rule]
     return rule
 
 
 def survives(name: str, number: int, changed: dict[str, Any], folder: Path) -> bool:
     """Whether every scene goes as it should though the rule was changed."""
     rules = with_rule(name, changed)
-    documents = [about(document, name) for document in topics_of(PLACES[name].file)]
+    names = [each for each in PLACES if each == name or name in rule_named(each)["expr"]]
+    documents = [about(document, names) for document in topics_of(PLACES[name].file)]
     return all(
         played(document, rules, folder / f"{number}-{index}").returncode == 0
         for index, document in enumerate(documents)
@@ -138,7 +143,11 @@ def test_no_case_is_about_an_alert_that_does_not_exist() -> None:
 def test_every_selector_of_a_case_finds_a_series_of_its_scene() -> None:
     scenes = [scene for document in SCENES.values() for scene in document["tests"]]
     checks = [(str(scene["input_series"]), check["expr"]) for scene in scenes for check in scene["promql_expr_test"]]
-    named = [(series, match) for series, expr in checks for match in re.findall(r'(?:node|persistentvolumeclaim)="([^"]+)"', expr)]
+    named = [
+        (series, match)
+        for series, expr in checks
+        for match in re.findall(r'(?:node|persistentvolumeclaim)="([^"]+)"', expr)
+    ]
 
     assert [] == [name for series, name in named if f'="{name}"' not in series]
 

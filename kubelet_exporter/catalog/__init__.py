@@ -3,11 +3,31 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kubelet_exporter.catalog import exporter, node, pleg, pods, volumes
+from kubelet_exporter.catalog import (
+    exporter,
+    image_pulls,
+    node,
+    pleg,
+    pod_start,
+    pods,
+    termination,
+    volumes,
+    waiting,
+)
 from kubelet_exporter.catalog.model import Table, Topic
 from kubelet_exporter.snapshot import Histogram, Snapshot
 
-TOPICS: tuple[Topic, ...] = (exporter.TOPIC, node.TOPIC, pods.TOPIC, pleg.TOPIC, volumes.TOPIC)
+TOPICS: tuple[Topic, ...] = (
+    exporter.TOPIC,
+    node.TOPIC,
+    pods.TOPIC,
+    pod_start.TOPIC,
+    waiting.TOPIC,
+    image_pulls.TOPIC,
+    termination.TOPIC,
+    pleg.TOPIC,
+    volumes.TOPIC,
+)
 WANTED: frozenset[str] = frozenset().union(*(topic.wanted for topic in TOPICS))
 
 Ledger = Mapping[str, Any]
@@ -33,9 +53,9 @@ def collect(snapshot: Snapshot, ledger: Ledger, limit: int) -> Filled:
     tables = [
         (topic, table, list(table.rows(snapshot, ledger.get(topic.name)))) for topic in TOPICS for table in topic.tables
     ]
-    free = limit - sum(_series(table, rows) for _, table, rows in tables if table.per == "node")
-    filled: list[tuple[Table, Sequence[Any]]] = []
     cuts: dict[str, int] = {topic.name: 0 for topic in TOPICS if any(table.per != "node" for table in topic.tables)}
+    free = limit - len(cuts) - sum(_series(table, rows) for _, table, rows in tables if table.per == "node")
+    filled: list[tuple[Table, Sequence[Any]]] = []
     for topic, table, rows in tables:
         kept: Sequence[Any] = rows
         if table.per != "node":

@@ -16,6 +16,7 @@ RIGHTS: Mapping[Source, str] = {
     Source.CONFIGZ: "nodes/configz",
     Source.NODE: "nodes",
     Source.LEASE: "leases",
+    Source.EVENTS: "events",
 }
 DROPS: Mapping[Source, tuple[str, ...]] = {
     Source.PODS: ("malformed", "duplicate"),
@@ -107,14 +108,19 @@ def readings(snapshot: Snapshot, _: Memory) -> Iterator[Reading]:
     yield from snapshot.readings.values()
 
 
-def totals(_: Snapshot, memory: Memory) -> Iterator[Total]:
+def used(snapshot: Snapshot) -> list[Source]:
+    """The sources that this exporter reads; events only if it was asked to."""
+    return [source for source in Source if source is not Source.EVENTS or source in snapshot.readings]
+
+
+def totals(snapshot: Snapshot, memory: Memory) -> Iterator[Total]:
     """The counters of each source."""
-    yield from (Total(source, memory[source]) for source in Source)
+    yield from (Total(source, memory[source]) for source in used(snapshot))
 
 
-def errors(_: Snapshot, memory: Memory) -> Iterator[Count]:
+def errors(snapshot: Snapshot, memory: Memory) -> Iterator[Count]:
     """Failed readings by source and reason, each pair from the start at 0."""
-    for source in Source:
+    for source in used(snapshot):
         for reason in Reason:
             if source not in APISERVER_SOURCES or reason not in KUBELET_ONLY:
                 yield Count(source, reason, (memory[source].errors or {}).get(reason, 0))
@@ -222,8 +228,8 @@ SERIES_DROPPED = Metric(
 
 ANSWERING = Record(
     "cluster_node:kubelet_exporter_kubelet_answering:max",
-    f"max by (cluster, node) ({SOURCE_UP.where(source='=~healthz|pods|metrics|configz')} or "
-    f"{SOURCE_MISSING_RIGHT.where(source='=~healthz|pods|metrics|configz')})",
+    f"max by (cluster, node) ({SOURCE_UP.where(source='=~healthz|pods|metrics')} or "
+    f"{SOURCE_MISSING_RIGHT.where(source='=~healthz|pods|metrics')})",
 )
 
 DIAGNOSE = f"""
@@ -236,7 +242,8 @@ DIAGNOSE = f"""
 
 SOURCE_DOWN = Alert(
     "KubeletExporterSourceDown",
-    f"max by (cluster, node, source) ({SOURCE_UP}) == 0",
+    f"max by (cluster, node, source) ({SOURCE_UP}) == 0 "
+    f"unless on (cluster, node, source) max by (cluster, node, source) ({SOURCE_MISSING_RIGHT}) == 1",
     HOLD_SHORT,
     "warning",
     "The exporter cannot read one of its sources.",

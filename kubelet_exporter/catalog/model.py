@@ -207,6 +207,7 @@ class Panel:
     mappings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     width: int = 8
     height: int = 8
+    stacked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +220,10 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One concern: the question it answers, what it reads of the kubelet's metrics text, and everything it makes."""
+    """One concern: the question it answers, what it reads of the kubelet's metrics text, and everything it makes.
+
+    Its panels stand on the dashboards Overview (`overview`), Node (`panels`) and Pod start (`pod_start`).
+    """
 
     name: str
     title: str
@@ -229,6 +233,7 @@ class Topic:
     records: tuple[Record, ...] = ()
     overview: tuple[Panel, ...] = ()
     panels: tuple[Panel, ...] = ()
+    pod_start: tuple[Panel, ...] = ()
     wanted: frozenset[str] = frozenset()
     fold: Fold | None = None
 

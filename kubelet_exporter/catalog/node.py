@@ -108,7 +108,7 @@ NOT_READY = Alert(
 )
 PRESSURE = Alert(
     "KubeletNodePressure",
-    f"max by (cluster, node, condition) ({NODE_CONDITION.where(condition='=~.+Pressure', status='True')}) == 1",
+    f"max by (cluster, node, condition) ({NODE_CONDITION.where(condition='=~(Memory|Disk|PID)Pressure', status='True')}) == 1",
     HOLD_SHORT,
     "warning",
     "A node is short of memory, disk or process numbers and evicts pods.",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 
 from kubelet_exporter.catalog import exporter
 from kubelet_exporter.catalog.facts import (
@@ -43,7 +44,8 @@ def advance(last: float | None, snapshot: Snapshot) -> float | None:
     """
     if snapshot.latest != Source.METRICS or snapshot.metrics is None:
         return last
-    return snapshot.metrics.value(LAST_SEEN) or last
+    seen = snapshot.metrics.value(LAST_SEEN)
+    return seen if seen is not None and 0 < seen < inf else last
 
 
 def last_relist(_: Snapshot, last: float | None) -> Iterator[Relist]:
@@ -85,7 +87,7 @@ DURATION_QUANTILE = Record(
 )
 RELIST_RATE = Record(
     "cluster_node:kubelet_exporter_pleg_relists:rate5m",
-    f"sum by (cluster, node) (rate({PLEG_RELIST_DURATION}_count[5m]))",
+    f"max by (cluster, node) (rate({PLEG_RELIST_DURATION}_count[5m]))",
 )
 
 DIAGNOSE = f"""
@@ -98,7 +100,9 @@ DIAGNOSE = f"""
 STALE = Alert(
     "KubeletPLEGStale",
     f"time() - max by (cluster, node) ({PLEG_LAST_RELIST}) > {PLEG_STALE} "
-    f"and on (cluster, node) {exporter.ANSWERING} == 1",
+    f"and on (cluster, node) {exporter.ANSWERING} == 1 "
+    f"and on (cluster, node) (max by (cluster, node) ({exporter.SOURCE_UP.where(source='metrics')}) == 1 "
+    f"or max by (cluster, node) (increase({exporter.SOURCE_ERRORS.where(source='metrics', reason='timeout')}[5m])) > 0)",
     HOLD_AT_ONCE,
     "critical",
     "A kubelet no longer sees its containers.",

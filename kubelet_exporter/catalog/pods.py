@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from kubelet_exporter.catalog.facts import HOLD_LONG, PODS_BUSY, PODS_FARGATE_LIMIT, PODS_NEAR_LIMIT
 from kubelet_exporter.catalog.model import Alert, Metric, Panel, Query, Record, Runbook, Table, Topic
-from kubelet_exporter.snapshot import Pod, Snapshot
+from kubelet_exporter.pod import Pod
+from kubelet_exporter.snapshot import Snapshot
 
 PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 
@@ -52,7 +53,8 @@ def limits(snapshot: Snapshot, _: None) -> Iterator[Limit]:
 
 def _max_pods(snapshot: Snapshot) -> float | None:
     value = (snapshot.config or {}).get("maxPods")
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else None
+    # maxPods is an int32; JSON knows larger numbers, and true is an int in Python.
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31 else None
 
 
 PODS = Metric(

@@ -121,7 +121,7 @@ Rotate logs, shorten retention, compact the database.
 
 FILLING = Alert(
     "KubeletVolumeFilling",
-    f"{USED_RATIO} > {VOLUME_FILLING}",
+    f"last_over_time({USED_RATIO}[10m]) > {VOLUME_FILLING}",  # the statistics vanish while a pod crash-loops
     HOLD_HOUR,
     "warning",
     "A volume is filling up.",

@@ -14,7 +14,7 @@ import grafanalib.core as G  # noqa: N812 (the name that grafanalib's own docume
 from grafanalib._gen import DashboardEncoder
 
 from kubelet_exporter.catalog import exporter
-from kubelet_exporter.catalog.model import Fact, Panel, resolve
+from kubelet_exporter.catalog.model import Fact, Panel, Topic, resolve
 from kubelet_exporter.generate.layout import COLUMNS, Place, end, laid_out
 from kubelet_exporter.generate.overrides import Overrides, facts_with
 from kubelet_exporter.generate.texts import MARK, TITLES, Facts, in_reading_order
@@ -27,6 +27,7 @@ UIDS = {name: f"kubelet-exporter-{name}" for name in TITLES}
 SUBTITLES = {
     "overview": "Are the kubelets of these clusters well, and which node needs a look?",
     "node": "What is wrong with this kubelet? One row for each concern.",
+    "pod-start": "Do pods start in time; if not, where is the time lost, and whose fault is it?",
 }
 NODE_URL = f"/d/{UIDS['node']}?${{datasource:queryparam}}&${{job:queryparam}}&${{cluster:queryparam}}&${{__url_time_range}}&var-node="
 STALE_IN_TARGET = {"intervalFactor", "step", "metric", "target", "query", "hide", "interval"}
@@ -110,7 +111,11 @@ class _Dashboard(G.Dashboard):
 def files(overrides: Overrides) -> Mapping[str, str]:
     """Relative path and content of every dashboard."""
     facts = facts_with(overrides)
-    built = {"overview": _overview(facts), "node": _node(facts)}
+    built = {
+        "overview": _overview(facts),
+        "node": _rows(facts, [(topic, topic.panels) for topic in in_reading_order()]),
+        "pod-start": _rows(facts, [(topic, topic.pod_start) for topic in in_reading_order()]),
+    }
     return {f"dashboards/{name}.json": _text(name, panels) for name, panels in built.items()}
 
 
@@ -139,13 +144,14 @@ def _overview(facts: Facts) -> list[_Panel]:
     return [_drawn(place, facts, linked=True) for place in laid_out(panels, 0)]
 
 
-def _node(facts: Facts) -> list[_Panel]:
+def _rows(facts: Facts, topics: Sequence[tuple[Topic, Sequence[Panel]]]) -> list[_Panel]:
+    """A row for each topic that has panels here."""
     drawn: list[_Panel] = []
     top = 0
-    for topic in in_reading_order():
-        if topic.panels:
+    for topic, panels in topics:
+        if panels:
             drawn.append(_row(topic.title, top))
-            places = laid_out(topic.panels, top + 1)
+            places = laid_out(panels, top + 1)
             drawn += [_drawn(place, facts, linked=False) for place in places]
             top = end(places, top + 1)
     return drawn
@@ -196,6 +202,8 @@ def _options(panel: Panel, width: int) -> Json:
 def _defaults(panel: Panel, facts: Facts, *, linked: bool) -> Json:
     limits = [(facts[fact.id], colour) for fact, colour in panel.limits]
     custom = CUSTOM[panel.kind]
+    if panel.stacked:
+        custom = custom | {"stacking": {"mode": "normal", "group": "A"}, "fillOpacity": 40}
     if panel.kind == "timeseries" and limits:
         custom = custom | {"thresholdsStyle": {"mode": "dashed"}, "axisSoftMax": max(fact.value for fact, _ in limits)}
     by_node = linked and panel.kind != "table" and any("{{node}}" in query.legend for query in panel.queries)

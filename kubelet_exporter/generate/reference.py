@@ -127,7 +127,9 @@ def _uses(fact: Fact, overrides: Overrides) -> Iterator[str]:
             if fact.id in facts_in(record.expr):
                 yield f"`{record}`"
         for panel in dict.fromkeys(
-            panel.title for panel in (*topic.overview, *topic.panels) if fact.id in facts_of_panel(panel)
+            panel.title
+            for panel in (*topic.overview, *topic.panels, *topic.pod_start)
+            if fact.id in facts_of_panel(panel)
         ):
             yield f"panel {panel}"
 
@@ -163,6 +165,8 @@ def _look(topic: Topic) -> str:
     places = []
     if topic.panels:
         places.append(f"dashboard *{TITLES['node']}*, row *{topic.title}*")
+    if topic.pod_start:
+        places.append(f"dashboard *{TITLES['pod-start']}*, row *{topic.title}*")
     if topic.overview:
         places.append(f"dashboard *{TITLES['overview']}*, {', '.join(f'*{panel.title}*' for panel in topic.overview)}")
     return "; ".join(places)

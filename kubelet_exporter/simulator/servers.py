@@ -219,11 +219,19 @@ def _apiserver(simulator: Simulator) -> web.Application:
             return web.json_response({"kind": "Status", "code": 401, "message": "Unauthorized"}, status=401)
         if request.path == "/api/v1/nodes" and request.query.get("watch"):
             return await _watch(request, simulator)
+        if request.path.endswith("/events"):
+            return await _answer(request, _events(request, simulator), simulator.fault(request.path))
         return await _answer(request, simulator.player.answer(request.path), simulator.fault(request.path))
 
     application = web.Application()
     application.router.add_get("/{path:.*}", get)
     return application
+
+
+def _events(request: web.Request, simulator: Simulator) -> Line:
+    """The events of the one pod that the request selects."""
+    uid = request.query.get("fieldSelector", "").removeprefix("involvedObject.uid=")
+    return Line(simulator.player.clock(), request.path, 200, simulator.player.events_of(uid))
 
 
 async def _watch(request: web.Request, simulator: Simulator) -> web.StreamResponse:

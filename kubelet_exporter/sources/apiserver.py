@@ -24,6 +24,7 @@ from kubelet_exporter.sources.transport import ApiClient, ApiException, Configur
 from kubelet_exporter.sources.trust import NoToken, bearer_token, verifying
 
 Take = Callable[[Reading], None]
+Query = Sequence[tuple[str, str]]
 
 log = logging.getLogger(__name__)
 
@@ -95,12 +96,12 @@ def connect(url: str, ca_file: Path | None, token_file: Path, node_name: str) ->
 
 def get_lease(server: ApiServer) -> Reading:
     """One reading of the node's Lease."""
-    return _reading(Source.LEASE, server, LEASE_PATH, decode.lease)
+    return reading(Source.LEASE, server, LEASE_PATH, decode.lease)
 
 
 def get_node(server: ApiServer) -> Reading:
     """One reading of the Node object."""
-    return _reading(Source.NODE, server, NODE_PATH, decode.node)
+    return reading(Source.NODE, server, NODE_PATH, decode.node)
 
 
 async def follow_lease(server: ApiServer, take: Take) -> None:
@@ -202,9 +203,9 @@ def _events(server: ApiServer, version: str) -> Iterator[Event]:
         response.close()
 
 
-def get(server: ApiServer, path: str) -> bytes:
-    """The object at a path, in which {name} stands for the node's name; raises one of ERRORS."""
-    response = _request(server, path, [], READ_SECONDS)
+def get(server: ApiServer, path: str, query: Query = ()) -> bytes:
+    """What is at a path, in which {name} stands for the node's name; raises one of ERRORS."""
+    response = _request(server, path, query, READ_SECONDS)
     try:
         body: bytes = response.read(LIMIT + 1)
     finally:
@@ -214,12 +215,12 @@ def get(server: ApiServer, path: str) -> bytes:
     return body
 
 
-def _request(server: ApiServer, path: str, query: Sequence[tuple[str, str]], seconds: float) -> Any:
+def _request(server: ApiServer, path: str, query: Query, seconds: float) -> Any:
     method, url, headers, body, _ = server.client.param_serialize(
         "GET",
         path,
         path_params={"name": server.node_name},
-        query_params=query,
+        query_params=list(query),
         header_params={"Accept": "application/json"},
         auth_settings=["BearerToken"],
     )
@@ -232,11 +233,11 @@ def _request(server: ApiServer, path: str, query: Sequence[tuple[str, str]], sec
 ERRORS = (ApiException, urllib3.exceptions.HTTPError, OSError, Refused, NoToken, Malformed, msgspec.DecodeError)
 
 
-def _reading(source: Source, server: ApiServer, path: str, decoder: Decoder) -> Reading:
-    """One reading of an object. The one place where errors of the API server are caught."""
+def reading(source: Source, server: ApiServer, path: str, decoder: Decoder, query: Query = ()) -> Reading:
+    """One reading of an object or a list. The one place where errors of the API server are caught."""
     at, begin, size = time.time(), time.monotonic(), 0
     try:
-        body = get(server, path)
+        body = get(server, path, query)
         size = len(body)
         decoded = decoder(body)
     except ERRORS as error:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from kubelet_exporter import units
-from kubelet_exporter.snapshot import Condition, Lease, Node, Pod, Summary, VolumeStats
+from kubelet_exporter.snapshot import Condition, Lease, Node, Summary, VolumeStats
 
 T = TypeVar("T")
 STATUSES = frozenset({"True", "False", "Unknown"})
@@ -33,34 +33,6 @@ class Decoded:
 
 Decoder = Callable[[bytes], Decoded]
 Raw = msgspec.Raw
-
-
-class Metadata(msgspec.Struct, rename="camel"):
-    """What is used of ObjectMeta."""
-
-    name: str
-    uid: str
-    namespace: str = "default"
-    annotations: dict[str, str] | None = None
-
-
-class PodStatus(msgspec.Struct, rename="camel"):
-    """What is used of PodStatus."""
-
-    phase: str | None = None
-
-
-class PodObject(msgspec.Struct, rename="camel"):
-    """What is used of a Pod."""
-
-    metadata: Metadata
-    status: PodStatus | None = None
-
-
-class ListObject(msgspec.Struct, rename="camel"):
-    """A list of objects that are decoded one by one; null is an empty list (dd-agent#2263)."""
-
-    items: list[Raw] | None
 
 
 class ClaimReference(msgspec.Struct, rename="camel"):
@@ -127,6 +99,7 @@ class NodeMetadata(msgspec.Struct, rename="camel"):
     """What is used of a Node's ObjectMeta."""
 
     name: str
+    creation_timestamp: str | None = None
     resource_version: str = ""
 
 
@@ -156,53 +129,13 @@ def healthz(body: bytes) -> Decoded:
     return Decoded(value=True)
 
 
-def pods() -> Decoder:
-    """A decoder of /pods into a tuple of Pod; it remembers the pods of the last body, since few change between two readings."""
-    known: dict[bytes, Pod] = {}
-
-    def decode(body: bytes) -> Decoded:
-        nonlocal known
-        dropped: Counter[str] = Counter()
-        found: dict[bytes, Pod] = {}
-        good = 0
-        for raw in _body(body, ListObject).items or ():
-            text = bytes(raw)
-            pod = known.get(text) or _pod(text)
-            if pod is None:
-                dropped["malformed"] += 1
-            else:
-                found[text] = pod
-                good += 1
-        known = found
-        by_uid = {pod.uid: pod for pod in reversed(found.values())}
-        dropped["duplicate"] += good - len(by_uid)
-        return Decoded(tuple(reversed(by_uid.values())), +dropped)
-
-    return decode
-
-
-def _pod(text: bytes) -> Pod | None:
-    pod = _object(text, PodObject)
-    if pod is None or not pod.metadata.name or not pod.metadata.uid:
-        return None
-    annotations = pod.metadata.annotations or {}
-    phase = pod.status.phase if pod.status else None
-    return Pod(
-        uid=pod.metadata.uid,
-        namespace=pod.metadata.namespace,
-        name=pod.metadata.name,
-        phase=phase or "Unknown",
-        mirrors=annotations.get("kubernetes.io/config.mirror"),
-    )
-
-
 def summary(excluded: re.Pattern[str] | None = None) -> Decoder:
     """A decoder of /stats/summary; claims whose namespace/name matches `excluded` are left out and counted."""
 
     def decode(body: bytes) -> Decoded:
         dropped: Counter[str] = Counter()
         newest: dict[tuple[str, str], VolumeStats] = {}
-        for volume in _claims(_body(body, SummaryObject).pods or (), dropped):
+        for volume in _claims(parsed(body, SummaryObject).pods or (), dropped):
             key = (volume.namespace, volume.claim)
             if excluded and excluded.search("/".join(key)):
                 dropped["excluded"] += 1
@@ -215,8 +148,8 @@ def summary(excluded: re.Pattern[str] | None = None) -> Decoder:
 
 def _claims(pods: Iterable[Raw], dropped: Counter[str]) -> Iterator[VolumeStats]:
     for raw in pods:
-        pod = _object(bytes(raw), PodStats)
-        volumes = [_object(bytes(volume), VolumeObject) for volume in (pod.volume or ()) if pod] if pod else [None]
+        pod = one(bytes(raw), PodStats)
+        volumes = [one(bytes(volume), VolumeObject) for volume in (pod.volume or ()) if pod] if pod else [None]
         for volume in volumes:
             if volume is None:
                 dropped["malformed"] += 1
@@ -228,7 +161,7 @@ def _volume(volume: VolumeObject, claim: ClaimReference) -> VolumeStats:
     return VolumeStats(
         namespace=claim.namespace,
         claim=claim.name,
-        time=_time(volume.time),
+        time=moment(volume.time),
         capacity=_amount(volume.capacity_bytes),
         available=_amount(volume.available_bytes),
         used=_amount(volume.used_bytes),
@@ -240,7 +173,7 @@ def _volume(volume: VolumeObject, claim: ClaimReference) -> VolumeStats:
 
 def configz(body: bytes) -> Decoded:
     """The configuration as a dict; kubelets before 1.8 call it componentconfig."""
-    document = _body(body, dict[str, Any])
+    document = parsed(body, dict[str, Any])
     config = document.get("kubeletconfig") or document.get("componentconfig")
     if not isinstance(config, dict):
         raise Malformed("no kubeletconfig in it")
@@ -249,7 +182,7 @@ def configz(body: bytes) -> Decoded:
 
 def node(body: bytes) -> Decoded:
     """A Node object; of several conditions of one type the last counts."""
-    document = _body(body, NodeObject)
+    document = parsed(body, NodeObject)
     status = document.status or NodeStatus()
     info = status.node_info or NodeInfo()
     conditions = [_condition(bytes(raw)) for raw in status.conditions or ()]
@@ -258,6 +191,7 @@ def node(body: bytes) -> Decoded:
     value = Node(
         name=document.metadata.name,
         resource_version=document.metadata.resource_version,
+        created=moment(document.metadata.creation_timestamp),
         kubelet_version=info.kubelet_version,
         runtime_version=info.container_runtime_version,
         kernel_version=info.kernel_version,
@@ -270,34 +204,37 @@ def node(body: bytes) -> Decoded:
 
 
 def _condition(text: bytes) -> Condition | None:
-    condition = _object(text, ConditionObject)
+    condition = one(text, ConditionObject)
     if condition is None or not condition.type or condition.status not in STATUSES:
         return None
-    transition, heartbeat = _time(condition.last_transition_time), _time(condition.last_heartbeat_time)
+    transition, heartbeat = moment(condition.last_transition_time), moment(condition.last_heartbeat_time)
     return Condition(condition.type, condition.status, transition, heartbeat)
 
 
 def lease(body: bytes) -> Decoded:
     """The node's Lease."""
-    spec = _body(body, LeaseObject).spec
-    return Decoded(Lease(_time(spec.renew_time if spec else None)))
+    spec = parsed(body, LeaseObject).spec
+    return Decoded(Lease(moment(spec.renew_time if spec else None)))
 
 
-def _body(body: bytes, kind: type[T]) -> T:
+def parsed(body: bytes, kind: type[T]) -> T:
+    """A whole body as JSON of this kind; raises Malformed."""
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(str(error)) from error
 
 
-def _object(text: bytes, kind: type[T]) -> T | None:
+def one(text: bytes, kind: type[T]) -> T | None:
+    """One object of a body, None if it is not of this kind."""
     try:
         return msgspec.json.decode(text, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def _time(text: str | None) -> float | None:
+def moment(text: str | None) -> float | None:
+    """A time as Unix time, None if it is unknown or no time."""
     try:
         return units.timestamp(text)
     except ValueError:

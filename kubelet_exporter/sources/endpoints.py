@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from kubelet_exporter import catalog
 from kubelet_exporter.snapshot import Source
-from kubelet_exporter.sources import decode, metrics
+from kubelet_exporter.sources import decode, metrics, pods
 from kubelet_exporter.sources.decode import Decoder
 from kubelet_exporter.sources.kubelet import JSON, TEXT, Endpoint
 
@@ -40,7 +40,7 @@ def decoders(excluded: re.Pattern[str] | None = None) -> Mapping[Source, Decoder
     """A decoder for each source."""
     return {
         Source.HEALTHZ: decode.healthz,
-        Source.PODS: decode.pods(),
+        Source.PODS: pods.pods(),
         Source.METRICS: metrics.metrics(catalog.WANTED),
         Source.SUMMARY: decode.summary(excluded),
         Source.CONFIGZ: decode.configz,

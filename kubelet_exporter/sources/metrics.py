@@ -22,6 +22,8 @@ def metrics(wanted: Iterable[str]) -> Decoder:
     def decode(body: bytes) -> Decoded:
         if not body.endswith(b"\n"):
             raise Malformed("the last line has no end")
+        if body.lstrip()[:1] in (b"<", b"{", b"["):
+            raise Malformed("HTML or JSON, not metrics")
         lines: dict[bytes, list[bytes]] = {}
         for match in line.finditer(body):
             lines.setdefault(match[1], []).append(match[0])

@@ -1,0 +1,91 @@
+"""One pod as the kubelet lists it, in Unix time and seconds; None means unknown. Standard library only."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+# As sig-scalability's SLO counts them; with image volumes, whose pulls are left out like those of containers.
+FILLED_BY_KUBELET = frozenset({"secret", "configMap", "downwardAPI", "emptyDir", "projected", "image", "gitRepo"})
+
+Role = Literal["app", "init", "sidecar"]
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container of a pod; `started` and `finished` are those of its present run, `last_*` those of the run before.
+
+    A sidecar is an init container that restarts always. `startup` tells whether it has a startup probe. `waiting` is the reason of the waiting state, "" if it does not wait;
+    `ended` is the reason of its last termination, "" if there was none.
+    """
+
+    name: str
+    role: Role = "app"
+    waiting: str = ""
+    message: str = ""
+    started: float | None = None
+    finished: float | None = None
+    last_started: float | None = None
+    ended: str = ""
+    ended_message: str = ""
+    restarts: int = 0
+    startup: bool = False
+
+    @property
+    def first_started(self) -> float | None:
+        """When it was started for the first time, as far as its status still tells."""
+        if self.restarts == 0:
+            return self.started if self.started is not None else self.last_started
+        return self.last_started if self.restarts == 1 else None
+
+    @property
+    def was_started(self) -> bool:
+        """Whether it was ever started, even if nothing tells when."""
+        return self.started is not None or self.last_started is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod; `mirrors` is the UID of the static pod that a mirror pod stands for.
+
+    `volumes` are the kinds of its volumes. The times of conditions are those of their last change to True, None while they are not True.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    phase: str
+    mirrors: str | None = None
+    source: str = "api"
+    created: float | None = None
+    scheduled: float | None = None
+    seen: float | None = None
+    accepted: float | None = None
+    sandbox: float | None = None
+    initialized: float | None = None
+    containers_ready: float | None = None
+    ready: float | None = None
+    deletion: float | None = None
+    grace: float | None = None
+    reason: str = ""
+    message: str = ""
+    disruption: str = ""
+    volumes: frozenset[str] = frozenset()
+    host_network: bool = False
+    runtime_class: str = ""
+    probed: bool = False
+    gated: bool = False
+    containers: tuple[Container, ...] = ()
+
+    @property
+    def stateless(self) -> bool:
+        """Whether nothing must be attached or mounted for it: it has only volumes that the kubelet fills itself."""
+        return self.volumes <= FILLED_BY_KUBELET
+
+    @property
+    def over(self) -> bool:
+        """Whether it has come to its end."""
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def static(self) -> bool:
+        """Whether it came from a file or URL of the node, not from the API server."""
+        return self.source in ("file", "http") or self.mirrors is not None
