@@ -20,7 +20,7 @@ from kubelet_exporter.generate.overrides import AlertOverride, Overrides
 from kubelet_exporter.serve import Exporter, exporting
 from kubelet_exporter.simulator import servers
 from kubelet_exporter.simulator.player import Player
-from kubelet_exporter.snapshot import Source
+from kubelet_exporter.snapshot import ALWAYS_READ, Source
 from kubelet_exporter.sources import recording
 
 SCRAPE_SECONDS = 2
@@ -93,7 +93,7 @@ async def tell(demo: Demo, stop: asyncio.Event, duration: float | None) -> None:
 
 async def _first_look(demo: Demo) -> None:
     for _ in range(int(START_SECONDS / 0.1)):
-        if len(demo.exporter.state.snapshot.readings) == len(Source):
+        if demo.exporter.state.snapshot.readings.keys() >= ALWAYS_READ:
             return
         await asyncio.sleep(0.1)
 

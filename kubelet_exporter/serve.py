@@ -12,7 +12,7 @@ from kubelet_exporter.catalog import pod_start
 from kubelet_exporter.catalog.pod_start.memory import undecided_pods
 from kubelet_exporter.config import Settings
 from kubelet_exporter.pod import Pod
-from kubelet_exporter.snapshot import APISERVER_SOURCES, Reading, Snapshot, Source
+from kubelet_exporter.snapshot import ALWAYS_READ, Reading, Snapshot, Source
 from kubelet_exporter.sources import apiserver, events, kubelet, recording
 from kubelet_exporter.sources.endpoints import PATHS, decoders, endpoints
 from kubelet_exporter.sources.trust import Trust
@@ -37,7 +37,7 @@ async def exporting(settings: Settings) -> AsyncIterator[Exporter]:
     """Read a node and serve what is known of it until the context ends."""
     state = _state(settings)
     api = api_server(settings)
-    expected = frozenset(PATHS.values()) | (APISERVER_SOURCES if api else frozenset())
+    expected = ALWAYS_READ if api else frozenset(PATHS.values())
     async with kubelet.session() as session, _serving(state, settings, expected) as url:
         client = node_kubelet(settings, session)
         points = endpoints(settings.intervals, settings.kubelet_timeout, settings.volumes_exclude)

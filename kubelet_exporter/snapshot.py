@@ -27,6 +27,7 @@ class Source(StrEnum):
 
 
 APISERVER_SOURCES = frozenset({Source.NODE, Source.LEASE, Source.EVENTS})
+ALWAYS_READ = frozenset(Source) - {Source.EVENTS}
 
 
 class Reason(StrEnum):
@@ -42,6 +43,9 @@ class Reason(StrEnum):
     TOO_LARGE = "too_large"
     TRUNCATED = "truncated"
     MALFORMED = "malformed"
+
+
+BUILD_INFO = "kubernetes_build_info"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +174,6 @@ class Node:
     allocatable_pods: float | None = None
     conditions: tuple[Condition, ...] = ()
 
-    @property
-    def kubelet_minor(self) -> tuple[int, int] | None:
-        """Major and minor version of the kubelet."""
-        match = re.match(r"v?(\d+)\.(\d+)", self.kubelet_version)
-        return (int(match[1]), int(match[2])) if match else None
-
 
 @dataclass(frozen=True, slots=True)
 class Lease:
@@ -249,6 +247,14 @@ class Snapshot:
     def pulls(self) -> Mapping[str, Any]:
         """What events told of image pulls, by pod UID."""
         return self.known(Source.EVENTS, dict) or {}
+
+    @property
+    def kubelet_minor(self) -> tuple[int, int] | None:
+        """Major and minor version of the kubelet, from the Node or else from the kubelet's own metrics."""
+        builds = self.metrics.samples.get(BUILD_INFO, ()) if self.metrics else ()
+        version = self.node.kubelet_version if self.node else builds[0].labels.get("git_version", "") if builds else ""
+        match = re.match(r"v?(\d+)\.(\d+)", version)
+        return (int(match[1]), int(match[2])) if match else None
 
     @property
     def lease(self) -> Lease | None:

@@ -39,7 +39,7 @@ async def show(minutes: float) -> None:
             await asyncio.sleep(minutes * 60)
             scrape = running.exporter.state.scrape().plain.decode()
             README.write_text(MARKS.sub(lambda match: match[1] + excerpt(scrape) + match[2], README.read_text()))
-            for name in ("overview", "node"):
+            for name in ("overview", "node", "pod-start"):
                 for theme in ("light", "dark"):
                     await draw(name, theme, running.prometheus, minutes)
 

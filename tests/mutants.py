@@ -10,15 +10,24 @@ Rule = dict[str, Any]
 Changes = Iterator[tuple[str, str]]
 
 FAR = ("1e+12", "-1e+12")
-COMPARISONS = {">": ("<", ">=", "!="), "==": ("!=",)}
-FUNCTIONS = {"max by": ("min by", "sum by"), "min by": ("max by", "sum by"), "sum by": ("max by", "min by")}
+COMPARISONS = {">": ("<", ">=", "!="), ">=": (">", "<"), "==": ("!=",)}
+FUNCTIONS = {
+    "max by": ("min by", "sum by"),
+    "min by": ("max by", "sum by"),
+    "sum by": ("max by", "min by"),
+    "count by": ("sum by",),
+    "sum_over_time": ("max_over_time",),
+    "last_over_time": ("max_over_time",),
+}
+ARITHMETIC = {"+": "-", "-": "+", "*": "/", "/": "*"}
 PART = re.compile(r" (and|or|unless) (on \([^)]*\) )?")
 
 
 def mutants(rule: Rule) -> Iterator[tuple[str, Rule]]:
     """What was changed, and the rule after that one change."""
     expr = rule["expr"]
-    for changes in (thresholds, comparisons, functions, groupings, matchers, parts, quantiles, complements):
+    kinds = (thresholds, comparisons, functions, groupings, matchers, parts, quantiles, complements, ranges, arithmetic)
+    for changes in kinds:
         for text, changed in changes(expr):
             yield text, {**rule, "expr": changed}
     for key in ("for", "keep_firing_for"):
@@ -40,14 +49,14 @@ def thresholds(expr: str) -> Changes:
 
 def comparisons(expr: str) -> Changes:
     """Each comparison turned round."""
-    for number, match in enumerate(re.finditer(r"(?<= )(>|==)(?= [\d.])", expr), 1):
+    for number, match in enumerate(re.finditer(r"(?<= )(>=|>|==)(?= [\d.a-z])", expr), 1):
         for other in COMPARISONS[match[0]]:
             yield f"{match[0]} ({number}) becomes {other}", _put(expr, match.span(), other)
 
 
 def functions(expr: str) -> Changes:
     """Each aggregation exchanged for the others."""
-    for number, match in enumerate(re.finditer(r"(max|min|sum) by", expr), 1):
+    for number, match in enumerate(re.finditer(r"(max|min|sum|count) by|(sum|last)_over_time", expr), 1):
         for other in FUNCTIONS[match[0]]:
             yield f"{match[0]} ({number}) becomes {other}", _put(expr, match.span(), other)
 
@@ -65,16 +74,20 @@ def matchers(expr: str) -> Changes:
     """Each condition on a label, and each value of an alternative, left out."""
     for number, match in enumerate(re.finditer(r'(\w+)[=!]~?"([^"]*)",?', expr), 1):
         yield f"{match[0]} ({number}) left out", _put(expr, match.span(), "")
-        values = match[2].split("|")
-        for value in values if len(values) > 1 else ():
-            rest = "|".join(each for each in values if each != value)
-            yield f"{value} of {match[1]} ({number}) left out", _put(expr, match.span(2), rest)
+        for value in re.finditer(r"\|[^|()]+(?!\|)\b|\b[^|()]+\|", match[2]):
+            name = value[0].strip("|")
+            yield (
+                f"{name} of {match[1]} ({number}) left out",
+                _put(expr, match.span(2), _put(match[2], value.span(), "")),
+            )
 
 
 def parts(expr: str) -> Changes:
-    """Each and, or, unless reduced to its left side; each or to its right side too."""
+    """What stands right of each and, or, unless left out, and what stands left of each or."""
     for number, match in enumerate(PART.finditer(expr), 1):
         left, right = _opening(expr, match.start()), _closing(expr, match.end())
+        if match[1] != "or":
+            right = _next_part(expr, match.end(), right)
         yield f"{match[1]} ({number}): left only", _put(expr, (match.start(), right), "")
         if match[1] == "or":
             yield f"or ({number}): right only", _put(expr, (left, match.end()), "")
@@ -98,6 +111,12 @@ def _closing(expr: str, start: int) -> int:
     return len(expr)
 
 
+def _next_part(expr: str, start: int, end: int) -> int:
+    """Where the next and, or, unless on the same level begins: those bind less than what stands between them."""
+    starts = (match.start() for match in PART.finditer(expr, start, end))
+    return next((at for at in starts if _opening(expr, at) <= start), end)
+
+
 def quantiles(expr: str) -> Changes:
     """Another quantile."""
     for match in re.finditer(r"(?<=histogram_quantile\()[\d.]+", expr):
@@ -110,3 +129,17 @@ def complements(expr: str) -> Changes:
     for start in ("1 - ", "time() - "):
         if expr.startswith(start):
             yield f"without {start.strip()}", expr.removeprefix(start)
+
+
+def ranges(expr: str) -> Changes:
+    """Each window doubled."""
+    for number, match in enumerate(re.finditer(r"(?<=\[)\d+", expr), 1):
+        yield f"window {match[0]} ({number}) doubled", _put(expr, match.span(), str(2 * int(match[0])))
+
+
+def arithmetic(expr: str) -> Changes:
+    """Each plus, minus, times, divided by exchanged for its opposite, and each sign left out."""
+    for number, match in enumerate(re.finditer(r"(?<= )[-+*/](?= )", expr), 1):
+        yield f"{match[0]} ({number}) becomes {ARITHMETIC[match[0]]}", _put(expr, match.span(), ARITHMETIC[match[0]])
+    for number, match in enumerate(re.finditer(r"(?<=\()-(?=\w)", expr), 1):
+        yield f"sign ({number}) left out", _put(expr, match.span(), "")

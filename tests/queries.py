@@ -9,8 +9,8 @@ import promql_parser
 
 
 def parsed(query: str) -> Any:
-    """The syntax tree of a query; Grafana's interval becomes a minute. Raises ValueError if it is no PromQL."""
-    return promql_parser.parse(query.replace("$__rate_interval", "1m"))
+    """The syntax tree of a query; Grafana's interval and range become a minute. Raises ValueError if it is no PromQL."""
+    return promql_parser.parse(query.replace("$__rate_interval", "1m").replace("$__range", "1m"))
 
 
 def nodes(tree: Any) -> Iterator[Any]:

@@ -99,7 +99,7 @@ def test_the_version_is_told() -> None:
         ((*SERVE, "--web.listen-address", "10052"), "'10052' is not [HOST]:PORT"),
         ((*SERVE, "--web.listen-address", ":99999"), "is not [HOST]:PORT"),
         ((*SERVE, "--volumes-exclude", "("), "is no regular expression"),
-        (("demo", "--port", "x"), "--port: 'x' is not a port"),
+        (("demo", "--exporter-port", "x"), "--exporter-port: 'x' is not a port"),
         (("simulate",), "recording"),
         (("record", "--node-name", "a"), "--output"),
         (("replay", "x", "--onec"), "did you mean --once?"),

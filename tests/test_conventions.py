@@ -18,7 +18,7 @@ from kubelet_exporter.catalog.model import MARKER, PREFIX, resolve
 METRICS = [metric for topic in TOPICS for metric in topic.metrics]
 ALERTS = [alert for topic in TOPICS for alert in topic.alerts]
 RECORDS = [record for topic in TOPICS for record in topic.records]
-PANELS = [panel for topic in TOPICS for panel in (*topic.overview, *topic.panels)]
+PANELS = [panel for topic in TOPICS for panel in (*topic.overview, *topic.panels, *topic.pod_start)]
 RULES = {alert.id: alert.expr for alert in ALERTS} | {record.name: record.expr for record in RECORDS}
 SERIES = {
     f"{metric}{suffix}"
@@ -48,6 +48,12 @@ def numbers(expr: str) -> list[str]:
     """The numbers in an expression apart from facts, label values, ranges and parts of names."""
     bare = re.sub(r'"[^"]*"|\[[^\]]*\]|(?<![\d.])[a-zA-Z_:][\w:]*', " ", MARKER.sub(" ", expr))
     return re.findall(r"\d[\d.]*(?:e[+-]?\d+)?", bare)
+
+
+def used_by(expr: str) -> list[str]:
+    """The expression, and those of the records that it is made of, through and through."""
+    used = [record.expr for record in RECORDS if record.name in re.findall(r"[\w:]+", expr)]
+    return [expr, *chain.from_iterable(used_by(each) for each in used)]
 
 
 # Metrics
@@ -133,8 +139,7 @@ def test_a_summary_is_one_sentence_for_all_nodes(alert: Any) -> None:
 @each_alert
 def test_a_description_says_in_which_cluster_and_keeps_within_the_labels_of_the_rule(alert: Any) -> None:
     named = set(re.findall(r"\$labels\.(\w+)", alert.description))
-    records = [record.expr for record in RECORDS if record.name in alert.expr]
-    grouped = chain.from_iterable(re.findall(r"\bby \(([^)]*)\)", expr) for expr in [alert.expr, *records])
+    grouped = chain.from_iterable(re.findall(r"\bby \(([^)]*)\)", expr) for expr in used_by(alert.expr))
 
     assert "cluster" in named
     assert named <= {label.strip() for labels in grouped for label in labels.split(",")}
@@ -194,7 +199,7 @@ def test_fact_ids_are_the_names_of_their_constants() -> None:
 
 @each_fact
 def test_a_fact_is_used(fact: Any) -> None:
-    modules = [file for file in Path(catalog.__file__).parent.glob("*.py") if file.name != "facts.py"]
+    modules = [file for file in Path(catalog.__file__).parent.rglob("*.py") if file.name != "facts.py"]
 
     assert any(re.search(rf"\b{fact.id.upper()}\b", file.read_text(encoding="utf-8")) for file in modules)
 

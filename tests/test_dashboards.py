@@ -157,7 +157,7 @@ def test_every_query_uses_the_chosen_data_source_and_no_fixed_range(panel: Json)
     ranges = {found for target in panel["targets"] for found in re.findall(r"\[(.*?)\]", target["expr"])}
 
     assert {"${datasource}"} == sources
-    assert ranges <= {"$__rate_interval"}
+    assert ranges <= ({"$__rate_interval", "$__range"} if panel["type"] == "stat" else {"$__rate_interval"})
 
 
 @pytest.mark.parametrize("panel", [panel for panel in PANELS if is_table(panel.values[0])])

@@ -15,7 +15,7 @@ from kubelet_exporter.serve import exporting
 from kubelet_exporter.simulator import faults
 from kubelet_exporter.simulator.faults import Fault, Kind
 from kubelet_exporter.simulator.player import Player
-from kubelet_exporter.snapshot import Reason, Source
+from kubelet_exporter.snapshot import ALWAYS_READ, Reason, Source
 from kubelet_exporter.sources.endpoints import INTERVALS, PATHS
 from kubelet_exporter.sources.recording import Line
 
@@ -225,7 +225,7 @@ def test_an_exporter_in_full_counts_a_hang_by_its_deadline_and_recovers(tmp_path
             settings = replace(demo.settings(simulator), intervals=intervals, kubelet_timeout=1.5)
             async with exporting(settings) as exporter:
                 state = exporter.state
-                await eventually(lambda: set(Source) == state.snapshot.readings.keys())
+                await eventually(lambda: ALWAYS_READ == state.snapshot.readings.keys())
                 down = {source for source, each in state.snapshot.readings.items() if each.failure}
                 simulator.faults = {}
                 await eventually(lambda: state.snapshot.readings[Source.HEALTHZ].failure is None)

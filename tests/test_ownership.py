@@ -13,12 +13,14 @@ OWNERS = {
     "cryptography": {"simulator.certificates"},
     "grafanalib": {"generate.dashboards"},
     "kubernetes": {"sources.transport"},
-    "msgspec": {"sources.decode", "sources.recording", "sources.apiserver"},
+    "msgspec": {"sources.decode", "sources.recording", "sources.apiserver", "sources.pods", "sources.events"},
     "prometheus_client": {"exposition", "sources.metrics"},
     "urllib3": {"sources.apiserver"},
     "yaml": {"generate.documents"},
 }
-MODULES = {file.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", "."): file for file in PACKAGE.rglob("*.py")}
+MODULES = {
+    file.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", "."): file for file in PACKAGE.rglob("*.py")
+}
 
 
 def imported(file: Path) -> set[str]:

@@ -18,7 +18,7 @@ from commands import BOUND, ROOT, TAPE, environment, run
 from conftest import need
 from simulated import samples
 
-from kubelet_exporter.snapshot import Source
+from kubelet_exporter.snapshot import ALWAYS_READ
 
 
 @asynccontextmanager
@@ -92,7 +92,7 @@ def test_serve_reads_what_simulate_plays_and_both_end_when_asked_to(tmp_path: Pa
                     labels["source"] for name, labels, value in samples(text.encode()) if name == "source_up" and value
                 }
 
-                assert (200, set(Source)) == (status, up)
+                assert (200, {str(source) for source in ALWAYS_READ}) == (status, up)
 
                 code, out, err = await ended(exporter, signal.SIGTERM)
 
@@ -140,7 +140,7 @@ WITHOUT_PROGRAMS = {"PATH": "/nonexistent"}
 
 
 def test_the_demo_needs_nothing_else_and_ends_by_itself() -> None:
-    result = run("demo", "--port=0", "--duration=1s", "--log.level=error", **WITHOUT_PROGRAMS)
+    result = run("demo", "--exporter-port=0", "--duration=1s", "--log.level=error", **WITHOUT_PROGRAMS)
 
     assert (0, "") == (result.returncode, result.stderr)
     for line in (
@@ -161,7 +161,7 @@ def test_the_demo_needs_nothing_else_and_ends_by_itself() -> None:
 
 def test_the_demo_ends_with_control_c() -> None:
     async def interrupted() -> tuple[int, str, str]:
-        async with asyncio.timeout(BOUND), process("demo", "--port=0", "--log.level=error", **WITHOUT_PROGRAMS) as demo:
+        async with asyncio.timeout(BOUND), process("demo", "--exporter-port=0", "--log.level=error", **WITHOUT_PROGRAMS) as demo:
             await line_with(demo.stdout, "series")
             return await ended(demo, signal.SIGINT)
 
@@ -172,7 +172,7 @@ def test_the_demo_ends_with_control_c() -> None:
 def test_the_demo_runs_prometheus_and_alertmanager_where_they_are_and_ends_them() -> None:
     need("prometheus")
     need("prometheus-alertmanager")
-    result = run("demo", "--port=0", "--duration=8s", "--log.level=error")
+    result = run("demo", "--exporter-port=0", "--duration=8s", "--log.level=error")
     urls = re.findall(r"^(?:Prometheus|Alertmanager) +(http://127\.0\.0\.1:\d+)$", result.stdout, re.MULTILINE)
 
     assert (0, "") == (result.returncode, result.stderr)

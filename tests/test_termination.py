@@ -1,16 +1,14 @@
 """Terminations: what is remembered of a deletion, what is observed when the pod is gone, and who is overdue.
 
-The film v1.36-film-terminations is read by hand in the tables at the end.
+The recorded film of terminations has a file of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from bodies import NOW, Known, pod, pods
-from recorded import film, listings, played
 
 from kubelet_exporter.catalog import first_ledger
 from kubelet_exporter.catalog.tally import START_BOUNDS
@@ -254,112 +252,10 @@ def test_the_shortened_time_counts_for_being_overdue() -> None:
 
 def test_the_cap_of_series_leaves_out_the_least_overdue() -> None:
     items = [ending(f"web-{number}", str(number), asked=NOW - number) for number in range(10)]
-    whole = listed(Known(), (100, items))
-    least = len(whole.series()) - len(whole.series("series_dropped")) - 10
-    known = listed(Known(series_limit=least + 3), (100, items))
+    whole = len(listed(Known(), (100, items)).series())
+    known = listed(Known(series_limit=whole - 10 + 3), (100, items))
 
     assert ["web-9", "web-8", "web-7"] == [
         line.partition('pod="')[2].partition('"')[0] for line in known.series("pod_termination_overdue_seconds")
     ]
     assert 'series_dropped{topic="termination"} 7.0' in known.series("series_dropped")
-
-
-# The film: each pod that is deleted in it, alone. Pods are listed every second; API times are whole seconds, and the film
-# begins 0.81 s into one, so that they stand at .19 s of the film.
-
-ENDS = {
-    # pod: UID; deletion asked for at; first listing without it; why it took so long
-    "orders-0": ("e2d350fd", 4.19, 13.02),  # grace of 5 s over at 9.19, then its sidecar's end; successor created at 12.19
-    "prestop": ("416af6af", 4.19, 19.02),  # its preStop hook sleeps; over at 17.19, far within its 60 s
-    "web-84b76c6b94-2ljkf": ("d263179c", 19.19, 27.05),  # ignores SIGTERM: killed at 24.19 after grace 5 s
-    "web-84b76c6b94-97j56": ("ba111d45", 19.19, 27.05),  # the same Deployment, the same
-    "slow-stop": ("e69d5eb9", 4.19, 36.06),  # ignores SIGTERM: killed at 34.19 after grace 30 s
-    "live-fail": ("ceb6f35c", 40.19, 86.12),  # its probe's kill ended at 54.19 with a restart, then 30 s of grace again
-    "held": ("5cbf9f70", 4.19, 111.16),  # over at 5.19 and grace set to 0, then a finalizer held it
-}
-
-# Seconds into the film: who is overdue, and since when.
-LATE: Mapping[float, Mapping[str, float]] = {
-    5.1: {},  # all four deletions are within their grace
-    6.5: {},  # held is over, but its deletionTimestamp still stands at 9.19
-    7.1: {"held": 5.19},  # the kubelet set its grace to 0: its time is now 5.19
-    12.1: {"held": 5.19, "orders-0": 9.19},  # grace 5 s is over and it is still listed
-    13.1: {"held": 5.19},  # orders-0 is gone; the new orders-0 is another pod
-    24.1: {"held": 5.19},  # web has until 24.19
-    26.5: {"held": 5.19, "web-84b76c6b94-2ljkf": 24.19, "web-84b76c6b94-97j56": 24.19},  # killed, not yet removed
-    34.1: {"held": 5.19},  # slow-stop has until 34.19
-    35.5: {"held": 5.19, "slow-stop": 34.19},  # killed, not yet removed
-    60.0: {"held": 5.19},  # prestop was gone long before its 64.19
-    70.15: {"held": 5.19},  # live-fail has until 70.19
-    86.0: {"held": 5.19, "live-fail": 70.19},  # its restarted container ignores SIGTERM for another 30 s
-    111.1: {"held": 5.19},
-    111.2: {},  # the finalizer was removed
-    124.0: {},
-}
-RESOLUTION = 0.02
-
-
-def alone(uid: str) -> Known:
-    """What is known at the end of the film if it held this pod only."""
-    known = Known()
-    for at, items in listings("v1.36-film-terminations"):
-        known.at(at).read(Source.PODS, pods(*(item for item in items if item["metadata"]["uid"].startswith(uid))))
-    return known
-
-
-@pytest.mark.parametrize("name", ENDS)
-def test_a_pod_of_the_film_took_as_long_as_its_timestamps_say(name: str) -> None:
-    uid, asked, gone = ENDS[name]
-    known = played("v1.36-film-terminations")
-    before = played("v1.36-film-terminations", until=gone - 0.5)
-    begin = film("v1.36-film-terminations").begin
-    remembered = {key: since - begin for key, since in memory(before).asked.items() if key.startswith(uid)}
-
-    assert [pytest.approx(asked, abs=RESOLUTION)] == list(remembered.values())
-    assert not [key for key in memory(known).asked if key.startswith(uid)]
-
-
-def test_the_film_is_observed_as_the_table_says() -> None:
-    seconds = sorted(gone - asked for _, asked, gone in ENDS.values())
-    histogram = memory(played("v1.36-film-terminations")).taken.histogram
-
-    assert [7.86, 7.86, 8.83, 14.83, 31.87, 45.93, 106.97] == [round(each, 2) for each in seconds]
-    assert {
-        **{0.5: 0, 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0},
-        **{8: 2, 10: 3, 20: 4, 30: 4, 45: 5, 60: 6, 120: 7, 300: 7, 600: 7, 1800: 7, float("inf"): 7},
-    } == dict(histogram.buckets)
-    assert pytest.approx(sum(seconds), abs=7 * RESOLUTION) == histogram.sum
-
-
-def test_a_pod_of_the_film_that_was_removed_by_force_is_not_observed() -> None:
-    # crash has no deletionTimestamp at 40.06 and is gone at 41.07: nothing tells when its deletion was asked for.
-    known = alone("87f4fa5c")
-
-    assert (0, 0) == taken(known)
-
-
-@pytest.mark.parametrize("at", LATE)
-def test_at_a_moment_of_the_film_these_pods_are_overdue(at: float) -> None:
-    known = played("v1.36-film-terminations", until=at)
-    lines = [line.rsplit(" ", 1) for line in known.series("pod_termination_overdue_seconds")]
-    since = {name.partition('pod="')[2].partition('"')[0]: at - float(value) for name, value in lines}
-
-    assert {name: pytest.approx(each, abs=RESOLUTION) for name, each in LATE[at].items()} == since
-
-
-@pytest.mark.parametrize(("at", "count"), [(4.5, 0), (5.5, 4), (14.0, 3), (22.0, 4), (28.0, 2), (42.0, 2), (124.0, 0)])
-def test_at_a_moment_of_the_film_so_many_pods_are_being_deleted(at: float, count: int) -> None:
-    # At first held, slow-stop, prestop and orders-0; later both web; at last held and live-fail.
-    known = played("v1.36-film-terminations", until=at)
-
-    assert [f"pods_terminating {count}.0"] == known.series("pods_terminating")
-
-
-def test_an_exporter_that_restarts_in_the_middle_of_the_film_observes_what_ends_after_it() -> None:
-    restart, known = 50.0, Known()
-    for at, items in listings("v1.36-film-terminations"):
-        if at > restart:
-            known.at(film("v1.36-film-terminations").begin + at).read(Source.PODS, pods(*items))
-
-    # live-fail whole; held from 5.19 instead of 4.19, since its grace period is 0 by now.
-    assert (2, pytest.approx((86.12 - 40.19) + (111.16 - 5.19), abs=2 * RESOLUTION)) == taken(known)

@@ -16,7 +16,7 @@ from kubelet_exporter.snapshot import Source
 def stuck(*reasons: str | None, uid: str = "uid-a", phase: str = "Pending", **metadata: Any) -> dict[str, Any]:
     """A pod each of whose containers waits for one of these reasons, or runs."""
     names = [f"c{number}" for number in range(len(reasons))]
-    states = [{"running": {}} if reason is None else {"waiting": {"reason": reason}} for reason in reasons]
+    states: list[Any] = [{"running": {}} if reason is None else {"waiting": {"reason": reason}} for reason in reasons]
     statuses = [{"name": name, "state": state} for name, state in zip(names, states, strict=True)]
     return {
         **pod(uid, uid, phase, **metadata),

@@ -31,6 +31,7 @@ KUBELET_ONLY = frozenset({Reason.CONTENT_TYPE, Reason.TOO_LARGE, Reason.TRUNCATE
 class Totals:
     """Counts of one source since the exporter started."""
 
+    source: Source
     reads: int = 0
     size: int = 0
     errors: Mapping[str, int] | None = None
@@ -44,14 +45,6 @@ class Count:
     source: Source
     reason: str
     count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """One row of the counters of a source."""
-
-    source: Source
-    totals: Totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +92,8 @@ def advance(memory: Memory, snapshot: Snapshot) -> Memory:
     else:
         for reason, count in reading.dropped.items():
             dropped[reason] = dropped.get(reason, 0) + count
-    totals = replace(last, reads=last.reads + 1, size=last.size + reading.size, errors=errors, dropped=dropped)
-    return {**memory, reading.source: totals}
+    fresh = replace(last, reads=last.reads + 1, size=last.size + reading.size, errors=errors, dropped=dropped)
+    return {**memory, reading.source: fresh}
 
 
 def readings(snapshot: Snapshot, _: Memory) -> Iterator[Reading]:
@@ -113,9 +106,9 @@ def used(snapshot: Snapshot) -> list[Source]:
     return [source for source in Source if source is not Source.EVENTS or source in snapshot.readings]
 
 
-def totals(snapshot: Snapshot, memory: Memory) -> Iterator[Total]:
+def totals(snapshot: Snapshot, memory: Memory) -> Iterator[Totals]:
     """The counters of each source."""
-    yield from (Total(source, memory[source]) for source in used(snapshot))
+    yield from (memory[source] for source in used(snapshot))
 
 
 def errors(snapshot: Snapshot, memory: Memory) -> Iterator[Count]:
@@ -180,14 +173,14 @@ SOURCE_DURATION = Metric(
 SOURCE_READS = Metric(
     "source_reads_total",
     "Readings of a source, failed ones too.",
-    lambda row: row.totals.reads,
+    lambda row: row.reads,
     ("source",),
     kind="counter",
 )
 SOURCE_BYTES = Metric(
     "source_bytes_total",
     "Bytes of the bodies that a source answered with, after decompression.",
-    lambda row: row.totals.size,
+    lambda row: row.size,
     ("source",),
     kind="counter",
     unit="bytes",
@@ -347,5 +340,5 @@ TOPIC = Topic(
             width=6,
         ),
     ),
-    fold=Fold({source: Totals() for source in Source}, advance),
+    fold=Fold({source: Totals(source) for source in Source}, advance),
 )

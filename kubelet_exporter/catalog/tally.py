@@ -12,8 +12,8 @@ Interval = tuple[float, float]
 
 # Subset of the kubelet's podStartupDurationBuckets (pkg/kubelet/metrics/metrics.go), so that both meet at these bounds.
 START_BOUNDS = (0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 300, 600, 1800)
-# For stages, which may be much shorter than a start.
-STAGE_BOUNDS = (0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600, 1800)
+# For stages, which may be much shorter than a start. There are many stages, so these are few.
+STAGE_BOUNDS = (0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,12 @@ OVERDUE = Metric(
     unit="seconds",
 )
 
+
+def _quantile(share: str) -> str:
+    """A quantile of the times, absent while nothing ends."""
+    return f"histogram_quantile({share}, sum by (le) (rate({TERMINATION.shown('_bucket')}[$__rate_interval]))) > 0"
+
+
 STUCK = Alert(
     "KubeletPodTerminationStuck",
     f"max by (cluster, node, namespace, pod) ({OVERDUE}) > {TERMINATION_STUCK}",
@@ -135,18 +141,29 @@ TOPIC = Topic(
         Panel(
             "Time to terminate",
             "Median and slowest tenth of the time from asking for a deletion to the pod's being gone, grace period included.",
+            (Query(_quantile("0.5"), "median"), Query(_quantile("0.9"), "slowest tenth")),
+            unit="s",
+            width=12,
+        ),
+        Panel(
+            "Pods being deleted",
+            "Pods that are being deleted, in their grace period or past it.",
+            (Query(f"sum(max by (cluster, node) ({TERMINATING.shown()}))", "being deleted"),),
+            unit="none",
+            width=12,
+        ),
+        Panel(
+            "Longest overdue",
+            f"Time since pods should be gone; the ten longest. {TERMINATION_STUCK:text} are too long.",
             (
                 Query(
-                    f"histogram_quantile(0.5, sum by (le) (rate({TERMINATION.shown('_bucket')}[$__rate_interval])))",
-                    "median",
-                ),
-                Query(
-                    f"histogram_quantile(0.9, sum by (le) (rate({TERMINATION.shown('_bucket')}[$__rate_interval])))",
-                    "slowest tenth",
+                    f"topk(10, max by (cluster, node, namespace, pod) ({OVERDUE.shown()}))",
+                    "{{namespace}}/{{pod}} on {{node}}",
                 ),
             ),
             unit="s",
-            width=12,
+            limits=((TERMINATION_STUCK, "red"),),
+            width=24,
         ),
     ),
     fold=Fold(Memory(), advance),

@@ -41,7 +41,7 @@ LINES: Json = {
     "lineInterpolation": "linear",
     "lineWidth": 1,
     "fillOpacity": 5,
-    "showPoints": "never",
+    "showPoints": "auto",
     "spanNulls": False,
     "stacking": {"mode": "none", "group": "A"},
     "axisSoftMin": 0,

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from kubelet_exporter.catalog.blame import Blame
 from kubelet_exporter.catalog.tally import Interval
 from kubelet_exporter.pod import Pod
-from kubelet_exporter.snapshot import Metrics
+from kubelet_exporter.snapshot import BUILD_INFO, Metrics
 
 PULL = "kubelet_image_pull_duration_seconds"
 SANDBOX_ERRORS = "kubelet_run_podsandbox_errors_total"
 STORAGE = "storage_operation_duration_seconds"
 SANDBOXES = "kubelet_run_podsandbox_duration_seconds"
 BORN = "process_start_time_seconds"
-WANTED = frozenset({PULL, SANDBOX_ERRORS, SANDBOXES, STORAGE, BORN})
+WANTED = frozenset({PULL, SANDBOX_ERRORS, SANDBOXES, STORAGE, BORN, BUILD_INFO})
 
 # Volumes whose mount fails because an object that the user names does not exist.
 USER_PLUGINS: Mapping[str, str] = {"kubernetes.io/configmap": "configMap", "kubernetes.io/secret": "secret"}

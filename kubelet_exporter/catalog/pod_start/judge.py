@@ -170,12 +170,18 @@ def _of_deleted(track: Track, deletion: float, now: float) -> Judgement:
 def _of_stuck(track: Track, now: float) -> Judgement | None:
     if track.blocked is not None:
         return Judgement("failed", track.blocker) if now - track.blocked > START_BLOCK.value else None
-    if track.evidence == "user" and track.sandbox is None:
+    if _by_its_user(track):
         return Judgement("failed", "user") if now - track.begin > START_BLOCK.value else None
     # Behind the sandbox an image may be being pulled, which nothing tells before it ends.
     pulls_nothing = (track.exact and track.sandbox is None) or track.evidence not in ("none", "user")
     patience = START_CLOCK if pulls_nothing else START_BLOCK
     return Judgement("failed", culprit(track)) if track.node_time(now) > patience.value else None
+
+
+def _by_its_user(track: Track) -> bool:
+    """Whether it lacks something that its user should have made, or its init containers fail again and again."""
+    failing = any(each.role == "init" and each.restarts for each in track.pod.containers)
+    return (track.evidence == "user" and track.sandbox is None) or (track.stage == "init" and failing)
 
 
 def culprit(track: Track) -> Blame:

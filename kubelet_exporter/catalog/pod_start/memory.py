@@ -38,8 +38,9 @@ REMEMBERED = 2 * START_BLOCK.value
 class Memory:
     """Tracks of the pods that are listed, what was counted, and the recent windows of the node's counters.
 
-    `first` is when pods were first listed; `checkpoint` until when an exporter before this one followed them, `counted` the UIDs
-    that were given a verdict and `pending` those that it still followed.
+    `first` is when pods were first listed; `checkpoint` when an exporter before this one listed them last, `counted` the UIDs
+    that were given a verdict and `pending` those that it still followed; `departed` until when pods that are listed no more may
+    have pulled images.
     """
 
     tracks: Mapping[str, Track] = field(default_factory=dict)
@@ -59,6 +60,7 @@ class Memory:
     pulls: Tally = field(default_factory=lambda: empty(STAGE_BOUNDS))
     counters: Counters | None = None
     windows: tuple[Window, ...] = ()
+    departed: float = 0.0
 
 
 def advance(memory: Memory, snapshot: Snapshot) -> Memory:
@@ -73,9 +75,9 @@ def advance(memory: Memory, snapshot: Snapshot) -> Memory:
     return memory
 
 
-def exact_sandbox(node: Node | None) -> bool:
+def exact_sandbox(snapshot: Snapshot) -> bool:
     """Whether this kubelet sets PodReadyToStartContainers right after the sandbox: from 1.36 on."""
-    return node is not None and node.kubelet_minor is not None and node.kubelet_minor >= (1, 36)
+    return snapshot.kubelet_minor is not None and snapshot.kubelet_minor >= (1, 36)
 
 
 def pending(memory: Memory) -> frozenset[str]:
@@ -94,7 +96,7 @@ def undecided_pods(memory: Memory, now: float) -> Sequence[Pod]:
 
 
 def _listed(memory: Memory, snapshot: Snapshot, pods: Iterable[Pod]) -> Memory:
-    now, exact = snapshot.read_at(Source.PODS), exact_sandbox(snapshot.node)
+    now, exact = snapshot.read_at(Source.PODS), exact_sandbox(snapshot)
     first = memory.first if memory.first is not None else now
     memory = replace(memory, first=first)
     tracks: dict[str, Track] = {}
@@ -109,7 +111,8 @@ def _listed(memory: Memory, snapshot: Snapshot, pods: Iterable[Pod]) -> Memory:
         else:
             tracks[pod.uid] = followed(replace(last, exact=last.exact or exact), pod, now)
     gone = [track for uid, track in memory.tracks.items() if uid not in tracks]
-    return replace(_vanished(memory, gone), tracks=tracks)
+    departed = max([memory.departed, *(now if track.started is None else track.started for track in gone)])
+    return replace(_vanished(memory, gone), tracks=tracks, departed=departed)
 
 
 def _skip(memory: Memory, track: Track, node: Node | None, now: float) -> str:
@@ -121,13 +124,20 @@ def _skip(memory: Memory, track: Track, node: Node | None, now: float) -> str:
         return "preexisting"
     if now == memory.first and pod.uid in memory.pending:
         return ""
-    since = memory.checkpoint if memory.checkpoint is not None else memory.first
     bound = pod.scheduled if pod.scheduled is not None else pod.created
-    if now == memory.first and (bound is None or since is None or bound + HALF < since):
+    if now == memory.first and _old(memory, pod, bound):
         return "preexisting" if track.started_somehow or pod.over else "restart_window"
     if _restarted_since(track):
         return "preexisting"
     return "bootstrap" if _new_node(node, bound) else ""
+
+
+def _old(memory: Memory, pod: Pod, bound: float | None) -> bool:
+    """Whether a pod of the first listing came before this exporter, or before the last listing of the one before it."""
+    if memory.checkpoint is not None and pod.seen is not None:
+        return pod.seen < memory.checkpoint
+    since = memory.first if memory.checkpoint is None else memory.checkpoint
+    return bound is None or since is None or bound + HALF < since
 
 
 def _restarted_since(track: Track) -> bool:
@@ -157,7 +167,7 @@ def _measured(memory: Memory, snapshot: Snapshot) -> Memory:
     fresh = counters(metrics, now)
     if memory.counters is None:
         return replace(memory, counters=fresh)
-    minor = snapshot.node.kubelet_minor if snapshot.node else None
+    minor = snapshot.kubelet_minor
     window = between(
         memory.counters, fresh, pulls_known=fresh.pulls is not None or (minor is not None and minor >= (1, 30))
     )
@@ -194,7 +204,7 @@ def _judge_all(memory: Memory, snapshot: Snapshot) -> Memory:
 def _alone(track: Track, memory: Memory) -> bool:
     """Whether no other pod was on its way in the windows in which this one was."""
     begin, end = span(memory.windows, (track.begin, track.started if track.started is not None else inf))
-    return not any(
+    return memory.departed <= begin and not any(
         other is not track
         and other.begin < end
         and (not other.pod.over if other.started is None else other.started > begin)

@@ -114,13 +114,14 @@ def progress(snapshot: Snapshot, memory: Memory) -> Iterator[Progress]:
 
 def _stage(track: Track) -> str:
     """Where it is; blocked if user or registry hold it up there."""
-    return "blocked" if track.blocked is not None or track.evidence == "user" else track.stage
+    blocked = track.blocked is not None or (track.evidence == "user" and track.sandbox is None)
+    return "blocked" if blocked else track.stage
 
 
 def capabilities(snapshot: Snapshot, memory: Memory) -> Iterator[Capability]:
     """What can be known of starts on this node."""
-    if snapshot.node is not None:
-        yield Capability("sandbox_exact", exact_sandbox(snapshot.node))
+    if snapshot.kubelet_minor is not None:
+        yield Capability("sandbox_exact", exact_sandbox(snapshot))
     if memory.tracks:
         yield Capability("seen_exact", any(track.pod.seen is not None for track in memory.tracks.values()))
     if memory.windows:

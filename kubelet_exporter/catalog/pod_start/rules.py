@@ -62,9 +62,8 @@ RECORDS = (*OF_NODES.values(), *OF_CLUSTERS.values(), EXPECTED_BAD)
 
 
 def _burning(window: str, burn: Fact) -> str:
-    """Whether the error budget burned at this rate in a window."""
-    bad, eligible = OF_CLUSTERS["bad", window], OF_CLUSTERS["eligible", window]
-    return f"{bad} / ({eligible} > 0) > {burn} * (1 - {START_OBJECTIVE})"
+    """Whether the error budget burned at this rate in a window; without starts the share is no number, and not above any."""
+    return f"{OF_CLUSTERS['bad', window]} / {OF_CLUSTERS['eligible', window]} > {burn} * (1 - {START_OBJECTIVE})"
 
 
 def _burn(long: str, short: str, burn: Fact, bad: Fact, starts: Fact | None = None) -> str:
@@ -129,7 +128,7 @@ OUTLIER = Alert(
     "KubeletPodStartNodeOutlier",
     f"({NODE_BAD} * ln({NODE_BAD} / {EXPECTED_BAD}) - {NODE_BAD} + {EXPECTED_BAD}) "
     f"> on (cluster) group_left () ln(count by (cluster) ({NODE_ELIGIBLE}) / {OUTLIER_CHANCE}) "
-    f"and {NODE_BAD} >= {BAD_FEW} and {NODE_BAD} > {EXPECTED_BAD} and {NODE_BAD} / ({NODE_ELIGIBLE} > 0) > {OUTLIER_SHARE}",
+    f"and {NODE_BAD} >= {BAD_FEW} and {NODE_BAD} > {EXPECTED_BAD} and {NODE_BAD} / {NODE_ELIGIBLE} > {OUTLIER_SHARE}",
     HOLD_SHORT,
     "warning",
     "Pods start worse on one node than on the others of its cluster.",
@@ -165,7 +164,7 @@ STUCK = Alert(
 
 
 def _failures(blame: str) -> str:
-    counted = f"max by (cluster, node, blame) (increase({POD_STARTS.where(verdict='failed', blame=blame)}[1h]))"
+    counted = f"max by (cluster, node) (increase({POD_STARTS.where(verdict='failed', blame=blame)}[1h]))"
     return f"sum by (cluster) ({counted}) >= {BAD_FEW}"
 
 
@@ -221,7 +220,7 @@ REJECTED = Alert(
 )
 UNKNOWN = Alert(
     "KubeletPodStartPullsUnknown",
-    f"sum by (cluster, node) (max by (cluster, node) (increase({SKIPPED.where(reason='pull_unknown')}[1d]))) >= {BURN_STARTS}",
+    f"max by (cluster, node) (increase({SKIPPED.where(reason='pull_unknown')}[1d])) >= {BURN_STARTS}",
     HOLD_LONG,
     "info",
     "Many starts are left out because their pull times are not known.",

@@ -170,8 +170,8 @@ def _first(known: float | None, now: float | None, *, lost: bool) -> float | Non
 def _held_up(track: Track, pod: Pod, now: float) -> Track:
     """Open or close the wait that user or registry are to blame for.
 
-    It began when the pod last got on, for the attempt that failed is part of it. A back-off need not tell its cause: before 1.33
-    that of a pull does not.
+    It began when the pod last got on, for the attempt that failed is part of it. A back-off need not tell its cause: in 1.31 that
+    of a pull does not.
     """
     if track.started is not None:
         culprit: Blame = "none"
