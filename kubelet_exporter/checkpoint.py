@@ -12,6 +12,7 @@ from typing import Any
 
 from kubelet_exporter.catalog import Ledger, first_ledger, pod_start
 from kubelet_exporter.catalog.pod_start.memory import Memory, pending
+from kubelet_exporter.snapshot import Source
 from kubelet_exporter.state import State
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ def content(state: State) -> Mapping[str, Any] | None:
     return {
         "version": VERSION,
         "node": state.snapshot.node_name,
-        "time": state.snapshot.now,
+        "time": state.snapshot.read_at(Source.PODS),
         "counted": sorted(memory.counted),
         "pending": sorted(pending(memory)),
     }

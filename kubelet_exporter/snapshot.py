@@ -61,7 +61,7 @@ class Reading:
     """One attempt to read one source, together with the last value that was good.
 
     `read_at` is the Unix time of that value, `dropped` counts what was left out of it, by reason; `hold` is for how many
-    seconds it may be used, `tls` how the kubelet's certificate is trusted.
+    seconds it may be used, `tls` how the kubelet's certificate is trusted, `steady` the attempt on a clock that is never stepped.
     """
 
     source: Source
@@ -74,6 +74,7 @@ class Reading:
     dropped: Mapping[str, int] = field(default_factory=dict)
     hold: float = 300.0
     tls: str | None = None
+    steady: float | None = None
 
     def after(self, last: "Reading | None") -> "Reading":
         """This reading, with the last good value kept if this attempt failed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
@@ -12,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, get_font_names
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.textpath import TextToPath
-from values import Json
 
 DPI = 100
 FONTS = ("Inter", "Roboto", "Helvetica Neue", "Helvetica", "Arial", "Liberation Sans", "DejaVu Sans")
@@ -21,11 +19,9 @@ THEMES = {
         "page": "#111217",
         "panel": "#181b1f",
         "frame": "#2b2e34",
-        "track": "#24272d",
         "grid": "#282b31",
         "text": "#d0d1dd",
         "faint": "#93959f",
-        "gray": "#7b7f87",
         "green": "#73bf69",
         "yellow": "#fade2a",
         "red": "#f2495c",
@@ -37,11 +33,9 @@ THEMES = {
         "page": "#f4f5f5",
         "panel": "#ffffff",
         "frame": "#dcdde0",
-        "track": "#eeeff1",
         "grid": "#ebecee",
         "text": "#24292e",
         "faint": "#6a6e75",
-        "gray": "#9fa3a9",
         "green": "#479a3c",
         "yellow": "#d9ab00",
         "red": "#e02f44",
@@ -51,7 +45,7 @@ THEMES = {
     },
 }
 PALETTE = ("green", "yellow", "blue", "orange", "red", "purple", "light-blue", "dark-green", "dark-yellow", "light-red")
-SHADES = {"super-light": 0.6, "light": 0.35, "semi-dark": -0.15, "dark": -0.3}
+SHADES = {"light": ("#ffffff", 0.35), "dark": ("#000000", 0.3)}
 
 
 class Box(NamedTuple):
@@ -65,7 +59,7 @@ class Box(NamedTuple):
 
 
 class Page(NamedTuple):
-    """One picture: the figure, two axes over all of it in pixels (boxes below the plots, text above), and the facts."""
+    """One picture: the figure, two axes over all of it in pixels (boxes below the plots, text above), and the times."""
 
     figure: Figure
     canvas: Axes
@@ -75,40 +69,27 @@ class Page(NamedTuple):
     theme: dict[str, str]
     start: float
     end: float
-    variables: dict[str, str]
 
 
-def new_page(size: tuple[int, int], theme: str, span: tuple[float, float], variables: dict[str, str]) -> Page:
+def new_page(width: int, height: int, theme: str, start: float, end: float) -> Page:
     mpl.use("agg")
     known = set(get_font_names())
     mpl.rcParams["font.family"] = [next((font for font in FONTS if font in known), "DejaVu Sans")]
-    colours, (width, height) = THEMES[theme], size
-    figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI, facecolor=colours["page"])
+    figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI, facecolor=THEMES[theme]["page"])
     layers = [figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0), zorder=level) for level in (0, 5)]
     for layer in layers:
         layer.set_axis_off()
-    return Page(figure, layers[0], layers[1], width, height, colours, *span, variables)
+    return Page(figure, layers[0], layers[1], width, height, THEMES[theme], start, end)
 
 
 def colour(page: Page, name: str) -> str:
-    """The colour of a Grafana name (`green`, `dark-red`, `#rrggbb`, `rgb(…)`) in the theme of the page."""
+    """The colour of a Grafana name (`green`, `dark-green`) in the theme of the page."""
     shade, _, hue = name.rpartition("-")
-    if found := re.match(r"rgba?\((\d+), *(\d+), *(\d+)", name):
-        return to_hex((int(found[1]) / 255, int(found[2]) / 255, int(found[3]) / 255))
-    if name in page.theme or hue not in page.theme:
-        return page.theme.get(name, name if name.startswith("#") else page.theme["text"])
-    return mixed(page.theme[hue], "#ffffff" if SHADES.get(shade, 0) > 0 else "#000000", abs(SHADES.get(shade, 0)))
-
-
-def mixed(one: str, other: str, share: float) -> str:
-    red, green, blue = (a + (b - a) * share for a, b in zip(to_rgb(one), to_rgb(other), strict=True))
+    if not shade:
+        return page.theme[hue]
+    towards, share = SHADES[shade]
+    red, green, blue = (a + (b - a) * share for a, b in zip(to_rgb(page.theme[hue]), to_rgb(towards), strict=True))
     return to_hex((red, green, blue))
-
-
-def ink_on(fill: str) -> str:
-    """Black or white, whichever reads better on the colour."""
-    red, green, blue = to_rgb(fill)
-    return "#14161a" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.52 else "#ffffff"
 
 
 def width_of(text: str, size: float, weight: str = "normal") -> float:
@@ -127,7 +108,7 @@ def cut(text: str, size: float, room: float) -> str:
 
 def write(page: Page, at: tuple[float, float], text: str, size: float, **style: Any) -> None:
     """Write one line with its middle at the height `at[1]`."""
-    look: Json = {"color": page.theme["text"], "ha": "left", "va": "baseline", "parse_math": False} | style
+    look = {"color": page.theme["text"], "ha": "left", "va": "baseline", "parse_math": False} | style
     page.ink.text(at[0], at[1] + 0.36 * size, text, fontsize=size * 72 / DPI, **look)
 
 
@@ -138,12 +119,7 @@ def block(page: Page, box: Box, fill: str, edge: str = "none", radius: float = 2
 
 
 def axes_in(page: Page, box: Box) -> Axes:
-    axes = page.figure.add_axes((0, 0, 1, 1), facecolor="none", zorder=2)
-    put(page, axes, box)
-    return axes
-
-
-def put(page: Page, axes: Axes, box: Box) -> None:
-    """Move the axes to the box."""
-    left, bottom = box.x / page.width, 1 - (box.y + box.h) / page.height
-    axes.set_position((left, bottom, max(box.w, 1) / page.width, max(box.h, 1) / page.height))
+    """Axes that fill the box, between the blocks and the text."""
+    place = (box.x, page.height - box.y - box.h, max(box.w, 1), max(box.h, 1))
+    left, bottom, wide, tall = (length / (page.width, page.height)[i % 2] for i, length in enumerate(place))
+    return page.figure.add_axes((left, bottom, wide, tall), facecolor="none", zorder=2)

@@ -62,9 +62,9 @@ class Starts:
         if version:
             self.node(version)
 
-    def take(self, source: Source, value: Any, at: float) -> Starts:
-        """Take one reading."""
-        reading = Reading(source, BEGIN + at, 0.01, value=value, read_at=BEGIN + at, hold=1e9)
+    def take(self, source: Source, value: Any, at: float, steady: float | None = None) -> Starts:
+        """Take one reading; `steady` is its time on a clock that is never stepped, None as in recordings."""
+        reading = Reading(source, BEGIN + at, 0.01, value=value, read_at=BEGIN + at, hold=1e9, steady=steady)
         self.snapshot = self.snapshot.take(reading, BEGIN + at)
         self.memory = pod_start.advance(self.memory, self.snapshot)
         return self
@@ -75,9 +75,9 @@ class Starts:
         value = Node("node-a", created=BEGIN + created, kubelet_version=version, conditions=conditions)
         return self.take(Source.NODE, value, 0.0)
 
-    def pods(self, at: float, *pods: Pod) -> Starts:
+    def pods(self, at: float, *pods: Pod, steady: float | None = None) -> Starts:
         """List these pods."""
-        return self.take(Source.PODS, pods, at)
+        return self.take(Source.PODS, pods, at, steady)
 
     def counters(
         self,

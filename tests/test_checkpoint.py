@@ -14,7 +14,7 @@ from kubelet_exporter.config import Settings
 from kubelet_exporter.serve import exporting, folded
 from kubelet_exporter.simulator import servers
 from kubelet_exporter.simulator.player import Player
-from kubelet_exporter.snapshot import Snapshot
+from kubelet_exporter.snapshot import Failure, Reading, Reason, Snapshot, Source
 from kubelet_exporter.sources import recording
 from kubelet_exporter.state import State
 
@@ -32,6 +32,19 @@ def test_verdicts_and_starts_in_progress_are_kept(tmp_path: Path) -> None:
     memory = checkpoint.ledger(tmp_path, "node-a")["pod_start"]
     assert (11, 5) == (len(memory.counted), len(memory.pending))
     assert at_the_end().snapshot.now == memory.checkpoint
+
+
+def test_its_time_is_that_of_the_last_listing_and_not_of_what_was_tried_since() -> None:
+    """A pod that starts between the two is one that nobody has counted."""
+    state = at_the_end()
+    listed = state.snapshot.now
+    failed = Reading(Source.PODS, listed + 60, 3.0, failure=Failure(Reason.TIMEOUT, "no answer within 3 s"))
+    state.snapshot = state.snapshot.take(failed, listed + 63)
+
+    kept = checkpoint.content(state)
+
+    assert kept
+    assert listed == kept["time"]
 
 
 def test_nothing_is_written_before_pods_were_listed(tmp_path: Path) -> None:

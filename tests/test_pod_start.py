@@ -103,17 +103,11 @@ def test_the_sandbox_of_a_job_that_ended_unseen_is_unknown_from_1_36_on() -> Non
 
 @pytest.mark.parametrize(("after", "said"), [(1, "good/none"), (30, "slow/runtime")])
 def test_a_pod_that_is_gone_before_its_pulls_are_known_still_has_its_verdict(after: float, said: str) -> None:
-    starts = watched().pods(10 + after, started(after=after)).counters(41).pods(42)
-    early = watched().pods(12, started()).pods(13)
+    starts = watched().pods(10 + after, started(after=after)).counters(41).pods(42).pods(43)
+    early = watched().pods(12, started()).pods(13).pods(14)
 
     assert said == starts.only()
     assert ({"good/none": 1}, {}) == early.said()
-
-
-def test_a_pod_that_is_gone_before_it_started_is_lost() -> None:
-    starts = watched().pods(11, pod()).pods(16)
-
-    assert ({"unknown/none": 1}, {"vanished": 1}) == starts.said()
 
 
 def test_a_container_that_started_at_a_time_nobody_knows_makes_an_unknown_start() -> None:
@@ -203,21 +197,6 @@ def test_a_back_off_that_does_not_tell_its_cause_goes_on_with_the_last_one() -> 
     assert "failed/user" == starts.only()
 
 
-def test_an_init_container_that_fails_again_and_again_is_the_users() -> None:
-    crashing = container("init", role="init", waiting="CrashLoopBackOff", last_started=11, ended="Error", restarts=1)
-    starts = watched().pods(12, pod("a", 10, crashing, app(waiting="PodInitializing"), sandbox=10))
-    starts.pods(20 + BLOCK, pod("a", 10, crashing, app(waiting="PodInitializing"), sandbox=10))
-
-    assert "failed/user" == starts.only()
-
-
-def test_an_init_container_may_run_for_hours() -> None:
-    running = pod("a", 10, container("init", role="init", started=11), app(waiting="PodInitializing"), sandbox=10)
-    starts = watched().pods(12, running).pods(9000, running)
-
-    assert {} == starts.outcomes()
-
-
 def test_a_start_that_came_late_is_counted_once_as_failed_and_once_as_late() -> None:
     starts = watched().pods(11, pod()).pods(20 + CLOCK, pod())
     assert {"failed/node": 1} == starts.outcomes()
@@ -274,13 +253,6 @@ def test_a_pod_that_ended_before_it_started_has_failed(reason: str, message: str
     starts = watched().pods(11, pod(phase="Failed", reason=reason, message=message))
 
     assert said == starts.only()
-
-
-def test_a_pod_whose_init_container_ended_it_has_failed_on_the_users_account() -> None:
-    ended = container("init", role="init", started=11, finished=12, ended="Error")
-    starts = watched().pods(13, pod("a", 10, ended, app(waiting="PodInitializing"), phase="Failed", sandbox=10))
-
-    assert "failed/user" == starts.only()
 
 
 @pytest.mark.parametrize(

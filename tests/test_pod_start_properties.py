@@ -279,7 +279,8 @@ def test_ten_thousand_pods_that_came_and_went_are_forgotten() -> None:
         at = 10 + 20 * place
         plans = [Plan(f"{place}-{n}", at, 0.2, 0, 0, 0, 1, math.inf, held=n % 10 == 0) for n in range(100)]
         starts.counters(at, pulls=(place, place)).pods(at + 1, *listed(plans, at + 1, "v1.36.2"))
-        starts.pods(at + 6, *listed(plans, at + 6, "v1.36.2")).counters(at + 15, pulls=(place, place)).pods(at + 16)
+        starts.pods(at + 6, *listed(plans, at + 6, "v1.36.2")).counters(at + 15, pulls=(place, place))
+        starts.pods(at + 16).pods(at + 17)
 
     memory = starts.memory
     assert 10_000 == sum(memory.outcomes.values())

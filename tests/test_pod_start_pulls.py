@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from starting import Starts, app, container, pod, pull, started, watched
+from starting import NO_IMAGE, Starts, app, container, pod, pull, started, watched
 
 from kubelet_exporter.catalog.facts import START_SETTLE
 from kubelet_exporter.catalog.pod_start.memory import undecided_pods
@@ -39,6 +39,55 @@ def test_pulls_of_pods_that_start_together_are_a_bound(after: float, seconds: fl
     starts = watched().pods(36, both[0], pod("b")).counters(37, pulls=(2, seconds))
 
     assert said == starts.track("a").verdict
+
+
+@pytest.mark.parametrize(("bound", "platform"), [(0.3, 3.5), (1.0, 3.5), (1.1, 0.0)])
+def test_pulls_within_the_resolution_of_times_are_none_for_a_start_that_is_good_anyhow(
+    bound: float, platform: float
+) -> None:
+    starts = watched().pods(14, started(after=3), pod("b")).counters(15, pulls=(2, bound))
+
+    assert "good/none" == starts.only()
+    assert {"platform": platform, "total": 3.5} == starts.clocks()
+    assert "pull" not in starts.stages()
+    assert 0 == sum(starts.memory.pulls.counts)
+    assert (3.0 if platform else None) == starts.stages().get("containers")
+
+
+@pytest.mark.parametrize(("after", "said"), [(4, "good"), (5, ""), (6, "slow")])
+def test_pulls_within_the_resolution_of_times_still_count_for_a_start_that_may_be_slow(after: float, said: str) -> None:
+    """5.5 s of which 1 s may have been a pull: within 5 s or not."""
+    starts = watched().pods(18, started(after=after), pod("b")).counters(19, pulls=(2, 1.0))
+
+    assert said == starts.track("a").verdict
+    assert (after + 0.5 if said == "good" else 0.0) == starts.clocks()["platform"]
+
+
+def test_a_short_pull_of_a_pod_that_starts_alone_stays_its_own() -> None:
+    starts = watched().pods(14, started(after=3)).counters(15, pulls=(1, 0.8))
+
+    assert 0.8 == starts.stages()["pull"]
+    assert pytest.approx(2.7) == starts.clocks()["platform"]
+
+
+def test_a_short_pull_that_may_lie_in_a_wait_is_none_for_a_start_that_is_good_anyhow() -> None:
+    waiting = pod("a", 10, app(waiting="ErrImagePull", message=NO_IMAGE), sandbox=10)
+    starts = (
+        watched().pods(12, waiting).pods(40, pod(sandbox=10)).pods(43, started(after=32)).counters(44, pulls=(1, 0.8))
+    )
+
+    # 10 to 42.5, less the wait from 10.5 to 40
+    assert {"platform": 3.0, "total": 32.5} == starts.clocks()
+
+
+def test_before_1_36_prepare_is_known_if_no_more_than_the_resolution_of_times_was_pulled() -> None:
+    short, long = (
+        watched("v1.31.14").pods(14, started(after=3, sandbox=14), pod("b")).counters(15, pulls=(2, bound))
+        for bound in (0.4, 2.0)
+    )
+
+    assert (3.5, 0.0) == (short.stages()["prepare"], short.stages()["containers"])
+    assert {"handoff": 0.0} == long.stages()
 
 
 def test_a_pod_whose_pulls_stay_unknown_is_left_out_after_a_while() -> None:

@@ -6,7 +6,7 @@ import ssl
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import aiohttp
@@ -95,30 +95,19 @@ class Kubelet:
 
 async def read(kubelet: Kubelet, endpoint: Endpoint) -> Reading:
     """One reading of an endpoint. The one place where errors of the kubelet are caught."""
-    at, begin, size = time.time(), time.monotonic(), 0
+    at, begin = time.time(), time.monotonic()
+    reading = Reading(endpoint.source, at, 0.0, hold=endpoint.hold, steady=begin)
     try:
         async with asyncio.timeout(endpoint.deadline):
             body = await kubelet.fetch(endpoint)
-        size = len(body)
+        reading = replace(reading, size=len(body))
         decoded = endpoint.decode(body)
+        reading = replace(reading, value=decoded.value, read_at=at, dropped=decoded.dropped)
     except ERRORS as error:
-        failure = failed(error, endpoint)
-        if failure.reason is Reason.TLS:
-            kubelet.trust.doubt()
-        return Reading(
-            endpoint.source, at, time.monotonic() - begin, size, failure, hold=endpoint.hold, tls=kubelet.trust.used
-        )
-    return Reading(
-        endpoint.source,
-        at,
-        time.monotonic() - begin,
-        size,
-        value=decoded.value,
-        read_at=at,
-        dropped=decoded.dropped,
-        hold=endpoint.hold,
-        tls=kubelet.trust.used,
-    )
+        reading = replace(reading, failure=failed(error, endpoint))
+    if reading.failure and reading.failure.reason is Reason.TLS:
+        kubelet.trust.doubt()
+    return replace(reading, seconds=time.monotonic() - begin, tls=kubelet.trust.used)
 
 
 async def follow(kubelet: Kubelet, endpoint: Endpoint, take: Take) -> None:

@@ -6,7 +6,14 @@ from typing import Literal
 
 from kubelet_exporter.catalog import blame
 from kubelet_exporter.catalog.blame import Blame
-from kubelet_exporter.catalog.facts import START_BLOCK, START_CLOCK, START_GOOD, START_GOOD_STATEFUL, START_SETTLE
+from kubelet_exporter.catalog.facts import (
+    START_BLOCK,
+    START_CLOCK,
+    START_GOOD,
+    START_GOOD_STATEFUL,
+    START_SETTLE,
+    TIME_RESOLUTION,
+)
 from kubelet_exporter.catalog.pod_start.evidence import Window, pulled
 from kubelet_exporter.catalog.pod_start.track import HALF, Track
 from kubelet_exporter.catalog.tally import Interval, covered
@@ -81,7 +88,7 @@ def pulls_of(
     """What is known of the pulls of a pod: from events exactly, else from the growth of the kubelet's histogram.
 
     No growth means no pull. Growth while no other pod was starting is this pod's, unless part of it lies in a wait that is
-    left out already. Else it is an upper bound.
+    left out already. Else it is an upper bound; one within the resolution of times is nothing for a start that is good anyhow.
     """
     if (told := events.get(track.pod.uid)) is not None:
         intervals = tuple((pull.end - pull.seconds - pull.waited, pull.end) for pull in told)
@@ -91,7 +98,10 @@ def pulls_of(
     if found is None:
         return None
     count, seconds = found
-    return Pulls(seconds, exact=count == 0 or (alone and not track.blocks))
+    exact = count == 0 or (alone and not track.blocks)
+    if not exact and seconds <= TIME_RESOLUTION.value and track.node_time(end) <= threshold(track):
+        return Pulls(0.0, exact=True)
+    return Pulls(seconds, exact=exact)
 
 
 def platform_time(track: Track, end: float, pulls: Pulls) -> float | None:

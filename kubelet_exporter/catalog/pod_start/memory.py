@@ -12,7 +12,7 @@ from kubelet_exporter.catalog.pod_start.stages import Times, times
 from kubelet_exporter.catalog.pod_start.track import HALF, Track, begun, followed
 from kubelet_exporter.catalog.tally import STAGE_BOUNDS, START_BOUNDS, Tally, empty, observed
 from kubelet_exporter.pod import Pod
-from kubelet_exporter.snapshot import Node, Snapshot, Source
+from kubelet_exporter.snapshot import Node, Reading, Snapshot, Source
 
 STAGES = ("handoff", "prepare", "init", "pull", "pull_wait", "containers", "ready_app", "ready_gates")
 SKIPS = (
@@ -61,6 +61,7 @@ class Memory:
     counters: Counters | None = None
     windows: tuple[Window, ...] = ()
     departed: float = 0.0
+    clocks: tuple[float, float] | None = None
 
 
 def advance(memory: Memory, snapshot: Snapshot) -> Memory:
@@ -96,23 +97,47 @@ def undecided_pods(memory: Memory, now: float) -> Sequence[Pod]:
 
 
 def _listed(memory: Memory, snapshot: Snapshot, pods: Iterable[Pod]) -> Memory:
+    """The memory after a listing. A pod is gone when two in a row lack it: one malformed pod or a starting kubelet is no end."""
     now, exact = snapshot.read_at(Source.PODS), exact_sandbox(snapshot)
     first = memory.first if memory.first is not None else now
-    memory = replace(memory, first=first)
+    clocks = _clocks(snapshot.readings[Source.PODS])
+    stepped = _stepped(memory.clocks, clocks)
+    memory = replace(_interrupted(memory) if stepped else memory, first=first, clocks=clocks)
     tracks: dict[str, Track] = {}
     for pod in pods:
         last = memory.tracks.get(pod.uid)
         if last is None:
             track = begun(pod, now, exact=exact)
-            tracks[pod.uid] = replace(track, skip=_skip(memory, track, snapshot.node, now))
-            memory = _skipped(memory, tracks[pod.uid].skip)
-        elif last.pod is pod and (last.verdict or last.skip) and last.blocked is None:
+            skip = _skip(memory, track, snapshot.node, now) or ("interrupted" if stepped else "")
+            tracks[pod.uid] = replace(track, skip=skip)
+            memory = _skipped(memory, skip)
+        elif last.pod is pod and (last.verdict or last.skip) and last.blocked is None and not last.missing:
             tracks[pod.uid] = last
         else:
             tracks[pod.uid] = followed(replace(last, exact=last.exact or exact), pod, now)
-    gone = [track for uid, track in memory.tracks.items() if uid not in tracks]
+    lacking = [track for uid, track in memory.tracks.items() if uid not in tracks]
+    tracks |= {track.pod.uid: replace(track, missing=True) for track in lacking if not track.missing}
+    gone = [track for track in lacking if track.missing]
     departed = max([memory.departed, *(now if track.started is None else track.started for track in gone)])
     return replace(_vanished(memory, gone), tracks=tracks, departed=departed)
+
+
+def _clocks(reading: Reading) -> tuple[float, float] | None:
+    """When a listing was attempted on the wall clock and on the steady one, None if that is not known."""
+    return None if reading.steady is None else (reading.attempted_at, reading.steady)
+
+
+def _stepped(last: tuple[float, float] | None, now: tuple[float, float] | None) -> bool:
+    """Whether the wall clock was stepped between two listings."""
+    if last is None or now is None:
+        return False
+    return abs((now[0] - last[0]) - (now[1] - last[1])) > TIME_RESOLUTION.value
+
+
+def _interrupted(memory: Memory) -> Memory:
+    """The memory after a step of the wall clock: starts in progress lie on two clocks, so they are lost and no more timed."""
+    memory = _closed(memory, memory.tracks.values(), "interrupted")
+    return replace(memory, tracks={uid: replace(each, interrupted=True) for uid, each in memory.tracks.items()})
 
 
 def _skip(memory: Memory, track: Track, node: Node | None, now: float) -> str:
@@ -190,7 +215,7 @@ def _judge_all(memory: Memory, snapshot: Snapshot) -> Memory:
     now = snapshot.read_at(Source.PODS)
     events: Mapping[str, Sequence[Pull]] = snapshot.pulls
     for uid, track in memory.tracks.items():
-        if track.skip or (track.verdict and track.followed):
+        if track.skip or track.missing or (track.verdict and track.followed):
             continue
         if not track.verdict:
             alone = _alone(track, memory)
@@ -274,14 +299,19 @@ def _readiness(memory: Memory, uid: str) -> Memory:
     )
 
 
-def _vanished(memory: Memory, gone: Iterable[Track]) -> Memory:
-    """Give pods that are listed no more the verdict that is still due: if they had not started, the exporter has lost them."""
-    for track in gone:
+def _vanished(memory: Memory, gone: Sequence[Track]) -> Memory:
+    """Forget pods that are listed no more, after the verdict that is still due."""
+    memory = _closed(memory, gone, "vanished")
+    return replace(memory, counted=memory.counted - {track.pod.uid for track in gone})
+
+
+def _closed(memory: Memory, tracks: Iterable[Track], reason: str) -> Memory:
+    """Give pods the verdict that is still due: if they had not started, the exporter has lost them for a reason."""
+    for track in tracks:
         if not track.verdict and not track.skip:
-            lost = Judgement("unknown", skip="vanished")
+            lost = Judgement("unknown", skip=reason)
             ended = judged(track, inf, memory.windows, {}, alone=_alone(track, memory)) if track.started else None
             memory = _counted(memory, track.pod.uid, ended or lost)
-        memory = replace(memory, counted=memory.counted - {track.pod.uid})
     return memory
 
 

@@ -97,7 +97,13 @@ def memories(_: Snapshot, memory: Memory) -> Iterator[Memory]:
 
 def in_progress(track: Track) -> bool:
     """Whether a pod is on its way, counted or not."""
-    return not track.pod.static and not track.pod.over and not track.started_somehow and track.pod.deletion is None
+    return (
+        not track.missing
+        and not track.pod.static
+        and not track.pod.over
+        and not track.started_somehow
+        and track.pod.deletion is None
+    )
 
 
 def progress(snapshot: Snapshot, memory: Memory) -> Iterator[Progress]:

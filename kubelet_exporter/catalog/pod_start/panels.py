@@ -149,8 +149,8 @@ PANELS = (
     ),
     Panel(
         "Oldest start in progress",
-        f"Age of the oldest start at each stage. From {START_CLOCK:text} of the node's own time on a start has failed.",
-        (Query(f"max by (stage) ({OLDEST.shown()})", "{{stage}}"),),
+        f"Age of the oldest start at each stage that nobody holds up. From {START_CLOCK:text} of the node's own time on it has failed.",
+        (Query(f"max by (stage) ({OLDEST.shown(stage='!=blocked')})", "{{stage}}"),),
         unit="s",
         limits=((START_CLOCK, "red"),),
         width=12,

@@ -22,7 +22,7 @@ class Track:
 
     `listed` is when it was first listed, `exact` whether its sandbox's time is; `starts` when each container started for the first time; `blocks` when user or
     registry held it up, and `blocked` since when they do; `evidence` whom the node's own counters blame; `skip` why it is not
-    counted, "" if it is; `verdict` is "" while there is none.
+    counted, "" if it is; `verdict` is "" while there is none; `missing` whether the last listing lacked it.
     """
 
     pod: Pod
@@ -41,6 +41,7 @@ class Track:
     interrupted: bool = False
     verdict: str = ""
     followed: bool = False
+    missing: bool = False
 
     @property
     def begin(self) -> float:
@@ -130,6 +131,7 @@ def followed(track: Track, pod: Pod, now: float) -> Track:
         replace(
             track,
             pod=pod,
+            missing=False,
             seen=seen,
             starts=starts,
             sandbox=None if sandbox is None else max(sandbox, seen or sandbox),
