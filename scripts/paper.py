@@ -108,7 +108,7 @@ def cut(text: str, size: float, room: float) -> str:
 
 def write(page: Page, at: tuple[float, float], text: str, size: float, **style: Any) -> None:
     """Write one line with its middle at the height `at[1]`."""
-    look = {"color": page.theme["text"], "ha": "left", "va": "baseline", "parse_math": False} | style
+    look: dict[str, Any] = {"color": page.theme["text"], "ha": "left", "va": "baseline", "parse_math": False} | style
     page.ink.text(at[0], at[1] + 0.36 * size, text, fontsize=size * 72 / DPI, **look)
 
 

@@ -77,7 +77,8 @@ def ticks(low: float, high: float, count: int, unit: str) -> dict[float, str]:
 
 def threshold_colour(value: float, steps: Sequence[Json]) -> str:
     """Name of the colour of the last step that `value` reaches; the first step has no bound."""
-    return next(step["color"] for step in reversed(steps) if step["value"] is None or value >= step["value"])
+    colours = [str(step["color"]) for step in steps if step["value"] is None or value >= step["value"]]
+    return colours[-1]
 
 
 def shown(value: float, field: Json) -> tuple[str, str]:

@@ -161,7 +161,10 @@ def test_the_demo_needs_nothing_else_and_ends_by_itself() -> None:
 
 def test_the_demo_ends_with_control_c() -> None:
     async def interrupted() -> tuple[int, str, str]:
-        async with asyncio.timeout(BOUND), process("demo", "--exporter-port=0", "--log.level=error", **WITHOUT_PROGRAMS) as demo:
+        async with (
+            asyncio.timeout(BOUND),
+            process("demo", "--exporter-port=0", "--log.level=error", **WITHOUT_PROGRAMS) as demo,
+        ):
             await line_with(demo.stdout, "series")
             return await ended(demo, signal.SIGINT)
 
