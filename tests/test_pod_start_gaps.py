@@ -105,6 +105,24 @@ def test_an_empty_listing_anywhere_within_a_film_changes_no_count(name: str) -> 
     assert [whole] * len(within) == [counts(emptied(readings, place)) for place in within]
 
 
+def test_an_empty_first_listing_makes_no_new_starts_of_old_pods() -> None:
+    readings = film("v1.36-film-terminations")
+    first = next(place for place, each in enumerate(readings) if each.source is Source.PODS)
+
+    whole, without = counts(readings), counts(emptied(readings, first))
+    judged = {pair: count for pair, count in whole[0].items() if pair[0] != "unknown"}
+    assert judged == {pair: count for pair, count in without[0].items() if pair[0] != "unknown"}
+
+
+def test_a_failed_sandbox_that_was_counted_just_before_a_pod_was_listed_tells() -> None:
+    readings = film("v1.36-film-sandbox-failures")
+    fourth = [place for place, each in enumerate(readings) if each.source is Source.PODS][4]
+
+    outcomes, _ = counts(emptied(readings, fourth))
+
+    assert 5 == outcomes["slow", "network"]
+
+
 @pytest.mark.parametrize("name", ["badimage", "crash", "orders-0", "nosandbox"])
 def test_a_pod_that_is_malformed_in_one_listing_is_dropped_there_and_counted_as_ever(name: str) -> None:
     film = recording.load(RECORDINGS / "v1.36-film-starts.jsonl.gz")

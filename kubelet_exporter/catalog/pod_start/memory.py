@@ -101,15 +101,17 @@ def _listed(memory: Memory, snapshot: Snapshot, pods: Iterable[Pod]) -> Memory:
     now, exact = snapshot.read_at(Source.PODS), exact_sandbox(snapshot)
     first = memory.first if memory.first is not None else now
     clocks = _clocks(snapshot.readings[Source.PODS])
-    stepped = _stepped(memory.clocks, clocks)
-    memory = replace(_interrupted(memory) if stepped else memory, first=first, clocks=clocks)
+    step = _step(memory.clocks, clocks)
+    if step:
+        memory = replace(_interrupted(memory), checkpoint=None)
+    memory = replace(memory, first=first + min(0.0, step), clocks=clocks)
     tracks: dict[str, Track] = {}
     for pod in pods:
         last = memory.tracks.get(pod.uid)
         if last is None:
             track = begun(pod, now, exact=exact)
-            skip = _skip(memory, track, snapshot.node, now) or ("interrupted" if stepped else "")
-            tracks[pod.uid] = replace(track, skip=skip)
+            skip = _skip(memory, track, snapshot.node, now) or ("interrupted" if step else "")
+            tracks[pod.uid] = _blamed(replace(track, skip=skip), memory.windows[-1:])
             memory = _skipped(memory, skip)
         elif last.pod is pod and (last.verdict or last.skip) and last.blocked is None and not last.missing:
             tracks[pod.uid] = last
@@ -127,11 +129,12 @@ def _clocks(reading: Reading) -> tuple[float, float] | None:
     return None if reading.steady is None else (reading.attempted_at, reading.steady)
 
 
-def _stepped(last: tuple[float, float] | None, now: tuple[float, float] | None) -> bool:
-    """Whether the wall clock was stepped between two listings."""
+def _step(last: tuple[float, float] | None, now: tuple[float, float] | None) -> float:
+    """By how many seconds the wall clock was stepped between two listings; 0 for what is within the resolution of times."""
     if last is None or now is None:
-        return False
-    return abs((now[0] - last[0]) - (now[1] - last[1])) > TIME_RESOLUTION.value
+        return 0.0
+    step = (now[0] - last[0]) - (now[1] - last[1])
+    return step if abs(step) > TIME_RESOLUTION.value else 0.0
 
 
 def _interrupted(memory: Memory) -> Memory:
@@ -150,19 +153,22 @@ def _skip(memory: Memory, track: Track, node: Node | None, now: float) -> str:
     if now == memory.first and pod.uid in memory.pending:
         return ""
     bound = pod.scheduled if pod.scheduled is not None else pod.created
-    if now == memory.first and _old(memory, pod, bound):
+    if _old(memory, pod, bound, now):
         return "preexisting" if track.started_somehow or pod.over else "restart_window"
     if _restarted_since(track):
         return "preexisting"
     return "bootstrap" if _new_node(node, bound) else ""
 
 
-def _old(memory: Memory, pod: Pod, bound: float | None) -> bool:
-    """Whether a pod of the first listing came before this exporter, or before the last listing of the one before it."""
-    if memory.checkpoint is not None and pod.seen is not None:
-        return pod.seen < memory.checkpoint
+def _old(memory: Memory, pod: Pod, bound: float | None, now: float) -> bool:
+    """Whether a pod came before this exporter, or before the last listing of the one before it.
+
+    Without the kubelet's own time only the first listing can tell: later a pod may have been bound long before it was seen.
+    """
     since = memory.first if memory.checkpoint is None else memory.checkpoint
-    return bound is None or since is None or bound + HALF < since
+    if pod.seen is not None and since is not None:
+        return pod.seen < since
+    return now == memory.first and (bound is None or since is None or bound + HALF < since)
 
 
 def _restarted_since(track: Track) -> bool:
@@ -197,15 +203,16 @@ def _measured(memory: Memory, snapshot: Snapshot) -> Memory:
         memory.counters, fresh, pulls_known=fresh.pulls is not None or (minor is not None and minor >= (1, 30))
     )
     windows = (*(each for each in memory.windows if now - each.end < REMEMBERED), window)
-    tracks = {uid: _blamed(track, window) for uid, track in memory.tracks.items()}
+    tracks = {uid: _blamed(track, (window,)) for uid, track in memory.tracks.items()}
     return replace(memory, counters=fresh, windows=windows, tracks=tracks)
 
 
-def _blamed(track: Track, window: Window) -> Track:
-    if track.verdict or track.sandbox is not None or track.starts or track.begin >= window.end:
-        return track
-    culprit = against(track.pod, window)
-    return replace(track, evidence=culprit) if culprit else track
+def _blamed(track: Track, windows: Iterable[Window]) -> Track:
+    """The track with what these windows tell against a pod that has no sandbox yet."""
+    for window in windows:
+        if not track.verdict and track.sandbox is None and not track.starts and track.begin < window.end:
+            track = replace(track, evidence=against(track.pod, window) or track.evidence)
+    return track
 
 
 def _judge_all(memory: Memory, snapshot: Snapshot) -> Memory:
