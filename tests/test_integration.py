@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -25,6 +26,9 @@ from kubelet_exporter.simulator import faults
 BOUND = 40.0  # seconds; each wait takes about half of it
 POLL = 0.5
 RECORDS = [record.name for topic in TOPICS for record in topic.records]
+# Sums of whole hours, which none has passed here; promtool plays them.
+OF_HOURS = re.compile(r":increase(2h|6h|1d|3d)$")
+SOON = [record for record in RECORDS if not OF_HOURS.search(record)]
 ALERTS = {alert.id for topic in TOPICS for alert in topic.alerts}
 
 Json = Any
@@ -95,7 +99,7 @@ async def look(session: aiohttp.ClientSession, prometheus: str, seen: Seen) -> b
     seen.targets = (await asked(session, f"{api}/targets"))["activeTargets"]
     seen.rules = (await asked(session, f"{api}/rules"))["groups"]
     seen.up = [each["value"][1] for each in (await asked(session, f"{api}/query", query="up"))["result"]]
-    for record in RECORDS:
+    for record in SOON:
         seen.records[record] = len((await asked(session, f"{api}/query", query=record))["result"])
     return all(seen.records.values()) and all(rule["health"] == "ok" for group in seen.rules for rule in group["rules"])
 
@@ -144,7 +148,7 @@ def test_prometheus_scrapes_the_exporter_without_error(seen: Seen) -> None:
     assert ["1"] == seen.up
 
 
-@pytest.mark.parametrize("record", RECORDS)
+@pytest.mark.parametrize("record", SOON)
 def test_a_record_has_series(seen: Seen, record: str) -> None:
     assert seen.records[record] >= 1
 
