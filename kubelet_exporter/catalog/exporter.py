@@ -249,7 +249,8 @@ SOURCE_DOWN = Alert(
         "What this source tells is held for a few minutes and then absent. Alerts that rest on it are silent.",
         DIAGNOSE,
         "Follow the reason. `forbidden`: see KubeletExporterRightMissing. `tls`: give the CA of the kubelet's serving certificate, or "
-        "choose another `--kubelet-tls-mode`; a certificate that changed must be pinned anew by a restart of the exporter pod.",
+        "choose another `--kubelet-tls-mode`; a certificate that changed must be pinned anew: remove the file of `--kubelet-pin-file`, if there is "
+        "one, and restart the exporter pod.",
     ),
 )
 RIGHT_MISSING = Alert(
@@ -263,8 +264,11 @@ RIGHT_MISSING = Alert(
     Runbook(
         "The kubelet or the API server answered 403.",
         "What this source tells is absent; everything else is served.",
-        "`kubectl auth can-i get RIGHT --as system:serviceaccount:NAMESPACE:kubelet-exporter`. Kubelets before 1.33 do not know the "
-        "subresources nodes/pods, nodes/configz and nodes/healthz and ask for nodes/proxy instead.",
+        "- `nodes/metrics` and the like: `kubectl auth can-i get nodes --subresource=metrics --as "
+        "system:serviceaccount:kubelet-exporter:kubelet-exporter`. (`get nodes/metrics` would ask for a node named metrics.)\n"
+        "- With the same `--as`, `nodes`: `can-i watch nodes`; `leases`: `can-i get leases -n kube-node-lease`; `events`: `can-i list "
+        "events -A`.\n"
+        "- Kubelets before 1.33 do not know the subresources nodes/pods, nodes/configz and nodes/healthz and ask for nodes/proxy instead.",
         "Apply the ClusterRole of `deploy/`. Do not grant nodes/proxy: it allows to execute commands in every pod of the node. "
         "On a kubelet before 1.33 silence this alert and live without the source.",
     ),
@@ -281,7 +285,8 @@ LEFT_OUT = Alert(
     Runbook(
         "A pod, a metric family or a volume in a good answer could not be understood, or the cap of series is reached.",
         "Panels and alerts lack these objects.",
-        DIAGNOSE,
+        f"- `{SOURCE_DROPPED}` by source and reason: `malformed` (not understood), `duplicate` (listed twice), `not_finite` (no number).\n"
+        f"- `{SERIES_DROPPED}` by topic: the cap of series.",
         "Cap reached: raise `--series-limit` if your Prometheus can bear it. Else save the answer with `kubelet-exporter record` and "
         "report it as a bug.",
     ),

@@ -35,7 +35,7 @@ PLEG_STALE = Fact(
     120,
     "seconds",
     "Age of the last relist at which a person should look.",
-    "our judgement: 60 seconds before the kubelet reports NotReady, and far above a live PLEG, whose age is the interval of readings and a second or two",
+    "our judgement: 60 seconds before the relist limit, which the hold of the alert takes, and far above a live PLEG, whose age is the interval of readings and a second or two",
 )
 PLEG_RELIST_SLOW = Fact(
     "pleg_relist_slow",
@@ -188,7 +188,7 @@ START_CLOCK = Fact(
     300,
     "seconds",
     "Node time after which a pod that has not started counts as failed; it stops while user or registry hold the pod up.",
-    "our judgement: kubectl's and most deployments' patience",
+    "our judgement: as long as Helm waits for a release by default",
 )
 START_BLOCK = Fact(
     "start_block",

@@ -116,8 +116,10 @@ PRESSURE = Alert(
     f"for more than {HOLD_SHORT:text}.",
     Runbook(
         "An eviction threshold of this kubelet was crossed; it reports the pressure until its transition period has passed.",
-        "The node takes no BestEffort pods (memory) or no pods (disk), and the kubelet evicts pods one after another.",
-        DIAGNOSE_NODE,
+        "The node takes no BestEffort pods (memory) or no pods (disk, process numbers), and the kubelet evicts pods one after another.",
+        "- `kubectl describe node NODE`: the condition and its message, events of evictions.\n"
+        "- `kubectl get pods -A --field-selector spec.nodeName=NODE,status.phase=Failed`: what was evicted.\n"
+        "- On the node: `free -m`, `df -h`, `df -i`, `ps -eL | wc -l`; `journalctl -u kubelet --since -15min | grep -i evict`.",
         "Find what grew: memory of pods above their requests, images and logs on the disk, processes. Move or limit it. "
         "If the node is simply too small, set requests so that the scheduler knows.",
     ),

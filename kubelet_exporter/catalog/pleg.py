@@ -112,9 +112,10 @@ STALE = Alert(
         f"The pod lifecycle event generator asks the runtime for all containers, {PLEG_RELIST_PERIOD:text} after its last answer. It has not done so for "
         f"{PLEG_STALE:text}, while the kubelet still answers: almost always the container runtime hangs. The kubelet's own histogram of "
         "relists cannot show this, since it counts a relist only when it ends, and while the runtime hangs its /metrics does not answer.",
-        f"Pods do not start, stop or restart. After {PLEG_UNHEALTHY:text} the node is NotReady and its pods are moved.",
+        f"Pods do not start, stop or restart. After {PLEG_UNHEALTHY:text} at the latest the node is NotReady; its pods are moved once their "
+        "tolerance has passed.",
         DIAGNOSE,
-        "Restart the runtime (`systemctl restart containerd`); running containers survive that. If it does not come back, cordon the node, "
+        "Restart the runtime (`systemctl restart containerd`, or crio); running containers survive that. If it does not come back, cordon the node, "
         "and reboot it once its pods have moved.",
     ),
 )

@@ -120,8 +120,8 @@ STUCK = Alert(
         "process cannot be killed (state D), or a volume cannot be unmounted.",
         "A StatefulSet waits with its replacement; a drain of the node waits too.",
         "- `kubectl get pod -n NAMESPACE POD -o jsonpath='{.metadata.finalizers}'`: somebody's controller must remove them.\n"
-        "- `kubectl describe pod`: do its containers still run? Then on the node `crictl ps` and `ps axo stat,pid,cmd | grep ^D`.\n"
-        "- `journalctl -u kubelet | grep -i -e unmount -e KillPod -e POD`: volumes that are busy.",
+        "- `kubectl describe pod -n NAMESPACE POD`: do its containers still run? Then on the node `crictl ps` and `ps axo stat,pid,cmd | grep ^D`.\n"
+        "- On the node `journalctl -u kubelet --since -1h | grep -i -e unmount -e KillPod -e POD`: volumes that are busy.",
         "Finalizer: start or repair its controller. Unkillable process: cure its storage, else reboot the node. "
         "`kubectl delete --force` only removes the object: the process may go on and write to a volume that another pod uses.",
     ),

@@ -158,12 +158,12 @@ INODES_FULL = Alert(
     "A volume is almost out of inodes.",
     f"{CLAIM} uses {{{{ $value | humanizePercentage }}}} of its inodes, more than {VOLUME_FULL:text}.",
     Runbook(
-        "Each file and directory needs an inode; their number is fixed when the file system is made.",
+        "Each file and directory needs an inode; how many come with a byte of the volume is settled when the file system is made.",
         "No new file can be made, though there may be free bytes.",
         f"`{INODES_FREE}` beside `{INODES}`. In the pod: `find MOUNTPOINT -xdev -printf '%h\\n' | sort | uniq -c | sort -n | tail` "
         "names the directories with most files. File systems that count inodes without a limit (CephFS) look full at their first "
         "reading only.",
-        "Delete small files (sessions, caches, mail queues). A larger volume brings more inodes with ext4 only if it is made anew with them.",
+        "Delete small files (sessions, caches, mail queues). Else expand the volume: ext4 gets inodes in proportion, XFS makes them as needed.",
     ),
     keep_firing=HOLD_LONG,
 )
@@ -178,8 +178,9 @@ STATS_STALE = Alert(
         f"The statistics of this claim are older than {VOLUME_STATS_STALE:text}: its driver hangs or no longer answers, or the kubelet "
         "measures seldom (volumeStatsAggPeriod).",
         "The other volume alerts are blind for this claim.",
-        "The kubelet's log, `grep -i 'volume stats\\|GetVolumeStats'`; the log of the driver's node plug-in. Does `df MOUNTPOINT` in the pod "
-        "answer?",
+        "- Does `df MOUNTPOINT` in the pod answer?\n"
+        "- On the node: `journalctl -u kubelet --since -1h | grep -i -e 'volume stats' -e GetVolumeStats`.\n"
+        "- The log of the driver's node plug-in.",
         "Restart the driver's pod on the node; for a network file system look at its server.",
     ),
 )

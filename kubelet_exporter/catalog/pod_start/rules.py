@@ -81,7 +81,7 @@ MEANING = (
 )
 IMPACT = "Rollouts, autoscaling and recovery of failed nodes take longer than people rely on, or do not happen."
 DIAGNOSE = f"""
-- Whose fault: `sum by (verdict, blame) (increase({POD_STARTS}[1h]))`. `network`: CNI. `storage`: volumes. `runtime`: containers are
+- Whose fault: `sum by (cluster, verdict, blame) (increase({POD_STARTS}[1h]))`. `network`: CNI. `storage`: volumes. `runtime`: containers are
   created or started late. `node`: the kubelet prepares pods late. `unknown`: look at the pods.
 - Where the time goes: dashboard *Kubelet / Pod start*, or `{POD_START_STAGE}` by stage.
 - Which nodes: `topk(10, {NODE_BAD})`. Many: what changed (CNI, runtime, kernel, registry mirror)? One: KubeletPodStartNodeOutlier.
@@ -157,8 +157,8 @@ STUCK = Alert(
         "FailedAttachVolume, FailedCreatePodSandBox name the cause.\n"
         f"- `{PODS_STARTING}` by stage: one pod or many?\n"
         "- On the node: `journalctl -u kubelet --since -15min | grep -i -e sandbox -e MountVolume`.",
-        "Volumes: detach from the old node, restart the CSI driver's pod. Sandbox: restart CNI and runtime. Deleting the pod lets its "
-        "controller try another node.",
+        "Volumes: detach from the old node, restart the CSI driver's pod. Sandbox: restart the CNI's pod on the node, then the runtime. "
+        "To try another node, cordon this one, then delete the pod.",
     ),
 )
 
@@ -180,7 +180,7 @@ REGISTRY = Alert(
         f"At least {BAD_FEW:text} pods waited for an image for longer than the limit, and the errors are those of a registry or the way "
         "to it: time-outs, refused connections, TLS, rate limits, server errors.",
         "New pods do not start where the image is not cached. The nodes themselves are well.",
-        f"`sum by (node) (increase({POD_STARTS.where(verdict='failed', blame='registry')}[1h]))`: all nodes or some? `kubectl describe "
+        f"`sum by (cluster, node) (increase({POD_STARTS.where(verdict='failed', blame='registry')}[1h]))`: all nodes or some? `kubectl describe "
         "pod`: which registry and which error? From a node: `crictl pull IMAGE`.",
         "429: authenticate or use a mirror. TLS or DNS: cure it on the nodes. A registry that is down: point to a mirror; do not restart "
         "pods that still run.",
@@ -197,7 +197,8 @@ USER = Alert(
     Runbook(
         "These starts failed by what their owners wrote. They are in no objective of the platform.",
         "Somebody's rollout does not succeed.",
-        "`kubectl get pods -A | grep -e CreateContainerConfigError -e ImagePullBackOff -e InvalidImageName -e RunContainerError -e Init:`",
+        "`kubectl get pods -A | grep -e ConfigError -e ErrImage -e ImagePullBackOff -e InvalidImageName -e RunContainerError -e CrashLoopBackOff -e Init:`. "
+        "A pod that mounts a missing ConfigMap or Secret shows ContainerCreating: `kubectl describe pod` names it.",
         "Tell the owners.",
     ),
 )
@@ -213,7 +214,7 @@ REJECTED = Alert(
         "The scheduler and the kubelet disagree on what is free or allowed on a node: a stale cache, static pods that the scheduler "
         "does not see, several schedulers, or labels that changed.",
         "The rejected pods stay Failed; their controllers make new ones, which may be rejected again.",
-        f"`sum by (node) (increase({POD_STARTS.where(verdict='failed', blame='control_plane')}[1h]))`; "
+        f"`sum by (cluster, node) (increase({POD_STARTS.where(verdict='failed', blame='control_plane')}[1h]))`; "
         "`kubectl get pods -A --field-selector status.phase=Failed` shows the reasons.",
         "Delete the rejected pods. One scheduler a node; requests on static pods; stable labels.",
     ),
@@ -231,7 +232,8 @@ UNKNOWN = Alert(
         "was, and leaves out those that would else be slow.",
         "The objective rests on fewer starts than there were.",
         f"`{SKIPPED}` by reason.",
-        "Run the exporter with `--events` and the right to list events: it then asks for the events of just these pods.",
+        "Run the exporter with `--events` and the right to list events (`deploy/kustomize/components/events`): it then asks for the events of "
+        "just these pods.",
     ),
 )
 ALERTS = (FAST, SLOW, BUDGET, OUTLIER, STUCK, REGISTRY, USER, REJECTED, UNKNOWN)
