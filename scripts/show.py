@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 EXCERPT = re.compile(
     r"^kubelet_exporter_(source_up|node_info|node_condition|pods|pods_limit|pleg_last_relist_timestamp_seconds"
-    r"|volume_(capacity|available)_bytes)\{.*",
+    r"|volume_(capacity|available)_bytes|pod_starts_total|pods_starting|containers_waiting)\{.*",
     re.MULTILINE,
 )
 MARKS = re.compile(r"(<!-- scrape -->\n```\n).*?(```\n<!-- end of scrape -->)", re.DOTALL)
@@ -26,7 +26,7 @@ MARKS = re.compile(r"(<!-- scrape -->\n```\n).*?(```\n<!-- end of scrape -->)", 
 def excerpt(scrape: str) -> str:
     """Lines that show the manner of the whole; of conditions and sources one each is enough."""
     lines = [match[0] for match in EXCERPT.finditer(scrape)]
-    dull = re.compile(r'(source_up.*source="(?!metrics)|condition="(?!Ready)|phase="(Unknown|Failed)")')
+    dull = re.compile(r'(source_up.*source="(?!metrics)|condition="(?!Ready)|(starts_total|waiting).* 0.0$)')
     return "\n".join(line for line in lines if not dull.search(line)) + "\n"
 
 

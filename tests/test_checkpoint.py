@@ -114,3 +114,13 @@ def test_a_restarted_exporter_counts_no_start_twice_and_loses_none(tmp_path: Pat
     whole = at_the_end().ledger["pod_start"].outcomes
     parts = [state.ledger["pod_start"].outcomes for state in (before, after)]
     assert whole == {pair: parts[0][pair] + parts[1][pair] for pair in whole}
+
+
+def test_pods_that_ended_while_no_exporter_ran_are_forgotten(tmp_path: Path) -> None:
+    kept = {"version": 1, "node": "node-a", "time": 1.0, "counted": ["gone-1", "gone-2"], "pending": ["gone-3"]}
+    (tmp_path / checkpoint.NAME).write_text(json.dumps(kept))
+
+    memory = folded(recording.load(FILM), Settings("node-a", checkpoint_dir=tmp_path)).ledger["pod_start"]
+
+    assert 11 == len(memory.counted)
+    assert memory.counted <= memory.tracks.keys()

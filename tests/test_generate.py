@@ -134,7 +134,7 @@ def test_every_alert_has_its_texts_and_a_runbook(alert: Any) -> None:
     assert f"{overrides.RUNBOOK_BASE}/{alert.id}.md" == made["annotations"]["runbook_url"]
     assert {"severity": alert.severity} == made["labels"]
     assert all(made["annotations"][text].endswith(".") for text in ("summary", "description"))
-    assert ["Meaning", "Impact", "Diagnosis", "Mitigation"] == [title for title, _ in sections]
+    assert ["Meaning", "Impact", "Diagnosis", "Mitigation", "Rule"] == [title for title, _ in sections]
 
 
 def test_every_alert_is_in_the_list_of_runbooks() -> None:

@@ -201,7 +201,7 @@ SOURCE_DROPPED = Metric(
 )
 SOURCE_MISSING_RIGHT = Metric(
     "source_missing_right",
-    "1 while a source is refused (403) for want of this right, a resource or subresource of the core API.",
+    "1 while a source is refused (403) for want of this right on a resource or subresource.",
     lambda _: 1,
     ("source", "right"),
 )

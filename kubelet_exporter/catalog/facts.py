@@ -32,10 +32,11 @@ PLEG_UNHEALTHY = Fact(
 )
 PLEG_STALE = Fact(
     "pleg_stale",
-    120,
+    60,
     "seconds",
     "Age of the last relist at which a person should look.",
-    "our judgement: 60 seconds before the relist limit, which the hold of the alert takes, and far above a live PLEG, whose age is the interval of readings and a second or two",
+    "our judgement: with the hold of the alert a minute before the kubelet's limit, and three times the age of a live PLEG, which is "
+    "the interval of readings and a second or two",
 )
 PLEG_RELIST_SLOW = Fact(
     "pleg_relist_slow",

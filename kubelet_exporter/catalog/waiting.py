@@ -25,7 +25,6 @@ REASONS = (
     "RunContainerError",
     "PostStartHookError",
 )
-ORDINARY = ("ContainerCreating", "PodInitializing")
 RUNTIME = "CreateContainerError|RunContainerError|ImageInspectError"
 
 

@@ -144,15 +144,15 @@ def _runbook(alert: Alert, topic: Topic, facts: Facts) -> str:
         f"# {alert.id}",
         f"**{alert.summary}**",
         f"- Severity: {SEVERITIES[alert.severity]}\n- Fires after: {alert.hold.text}{keep}\n- Look at: {_look(topic)}",
-        f"```promql\n{_lines(alert.expr)}\n```",
-        *(
-            f"where `{record}` is\n\n```promql\n{_lines(resolve(record.expr, facts))}\n```"
-            for record in records_in(alert.expr)
-        ),
         f"## Meaning\n\n{book.meaning.strip()}",
         f"## Impact\n\n{book.impact.strip()}",
         f"## Diagnosis\n\n{book.diagnosis.strip()}",
         f"## Mitigation\n\n{book.mitigation.strip()}",
+        f"## Rule\n\n```promql\n{_lines(alert.expr)}\n```",
+        *(
+            f"where `{record}` is\n\n```promql\n{_lines(resolve(record.expr, facts))}\n```"
+            for record in records_in(alert.expr)
+        ),
     ]
     return "\n\n".join(parts)
 

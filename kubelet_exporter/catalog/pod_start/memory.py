@@ -96,15 +96,16 @@ def undecided_pods(memory: Memory, now: float) -> Sequence[Pod]:
     ]
 
 
-def _listed(memory: Memory, snapshot: Snapshot, pods: Iterable[Pod]) -> Memory:
+def _listed(memory: Memory, snapshot: Snapshot, pods: Sequence[Pod]) -> Memory:
     """The memory after a listing. A pod is gone when two in a row lack it: one malformed pod or a starting kubelet is no end."""
     now, exact = snapshot.read_at(Source.PODS), exact_sandbox(snapshot)
-    first = memory.first if memory.first is not None else now
+    if memory.first is None:  # of those that an exporter before this one counted, only the listed ones matter any more
+        memory = replace(memory, first=now, counted=memory.counted & {pod.uid for pod in pods})
     clocks = _clocks(snapshot.readings[Source.PODS])
     step = _step(memory.clocks, clocks)
     if step:
         memory = replace(_interrupted(memory), checkpoint=None)
-    memory = replace(memory, first=first + min(0.0, step), clocks=clocks)
+    memory = replace(memory, first=(memory.first or now) + min(0.0, step), clocks=clocks)
     tracks: dict[str, Track] = {}
     for pod in pods:
         last = memory.tracks.get(pod.uid)

@@ -132,7 +132,7 @@ def capabilities(snapshot: Snapshot, memory: Memory) -> Iterator[Capability]:
         yield Capability("seen_exact", any(track.pod.seen is not None for track in memory.tracks.values()))
     if memory.windows:
         yield Capability("pulls_bounded", memory.windows[-1].pulls is not None)
-    yield Capability("pulls_from_events", Source.EVENTS in snapshot.readings)
+    yield Capability("pulls_from_events", snapshot.fresh(Source.EVENTS))
 
 
 POD_START_SECONDS = Metric(
