@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -96,7 +97,7 @@ def _add_simulate_flags(parser: Parser) -> None:
         default=6443,
         metavar="PORT",
     )
-    parser.flag("--events", "JSON file with an EventList to answer from", type=Path, metavar="FILE")
+    parser.flag("--events-file", "JSON file with an EventList to answer from", type=Path, metavar="FILE")
     parser.flag("--folder", "where to write token and CA; default: a temporary folder", type=Path, metavar="FOLDER")
     kinds = "; ".join(f"{kind}: {text}" for kind, text in faults.HELP.items())
     parser.flag(
@@ -166,7 +167,7 @@ def _simulate(given: Arguments) -> int:
 
     film = recording.load(given.recording)
     chosen = dict(faults.parse(text) for text in given.fault)
-    events = json.loads(given.events.read_text())["items"] if given.events else ()
+    events = json.loads(given.events_file.read_text())["items"] if given.events_file else ()
 
     async def simulate(stop: asyncio.Event) -> None:
         async with AsyncExitStack() as stack:
@@ -187,13 +188,28 @@ def _record(given: Arguments) -> int:
     from kubelet_exporter.record import record
     from kubelet_exporter.sources import recording
 
-    async def run(stop: asyncio.Event) -> None:
+    _check_output(given.output)
+
+    async def run(stop: asyncio.Event) -> int:
         lines = await record(config.settings(vars(given)), given.duration, stop)
         count = recording.write(lines, given.output)
-        failed = sum(line.status != 200 for line in lines)
-        print(f"{given.output}: {count} answers, {failed} of them failed")
+        failed = [line for line in lines if line.status != 200]
+        print(f"{given.output}: {count} answers, {len(failed)} of them failed")
+        if len(failed) < count:
+            return 0
+        for reason, times in Counter(line.body for line in failed).most_common():
+            sys.stderr.write(f"{times} times: {reason}\n")
+        return 1
 
     return _run(run)
+
+
+def _check_output(file: Path) -> None:
+    """Raise ValueError now if a file cannot be written later."""
+    try:
+        file.open("ab").close()
+    except OSError as error:
+        raise ValueError(f"--output {file} cannot be written: {error.strerror}") from error
 
 
 def _replay(given: Arguments) -> int:
@@ -215,7 +231,13 @@ def _replay(given: Arguments) -> int:
 
 
 def _generate(given: Arguments) -> int:
-    from kubelet_exporter.generate import overrides, tree
+    try:
+        from kubelet_exporter.generate import overrides, tree
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        raise RuntimeError(
+            f"{package} is not installed; run make generate, or pip install 'kubelet-exporter[generate]'"
+        ) from error
 
     changes = overrides.read(given.overrides) if given.overrides else overrides.Overrides()
     stale = tree.stale(given.output, changes)
@@ -228,17 +250,19 @@ def _generate(given: Arguments) -> int:
     return 0
 
 
-def _run(command: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> int:
-    """Run until it ends or a signal asks it to."""
+def _run(command: Callable[[asyncio.Event], Coroutine[Any, Any, int | None]]) -> int:
+    """Run until it ends or a signal asks it to; gives the status that it ends with."""
 
-    async def run() -> None:
+    async def run() -> int | None:
         stop = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        numbers = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as nohup wants it
+            numbers.remove(signal.SIGHUP)
+        for number in numbers:
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        await command(stop)
+        return await command(stop)
 
-    asyncio.run(run())
-    return 0
+    return asyncio.run(run()) or 0
 
 
 COMMANDS = {

@@ -111,6 +111,11 @@ def seconds(text: str) -> float:
     return value
 
 
+def _text(duration: float) -> str:
+    """A duration in seconds as help tells it: 5s or 5m."""
+    return f"{duration:g}s" if duration % 60 else f"{duration / 60:g}m"
+
+
 def port(text: str) -> int:
     """A TCP port; 0 may stand for any free one."""
     if not text.isdecimal() or int(text) > 65535:
@@ -126,6 +131,34 @@ def pattern(text: str) -> re.Pattern[str]:
         raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
 
 
+def count(text: str) -> int:
+    """A whole number above 0."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def name(text: str) -> str:
+    """A name, which is not empty."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a name must not be empty")
+    return text
+
+
+def url_path(text: str) -> str:
+    """A path to serve at; / and /-/... are taken."""
+    if not re.fullmatch(r"/(?!-/)[^\s{}?#]+", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a path such as /metrics; / and /-/... are taken")
+    return text
+
+
+def folder(text: str) -> Path:
+    """A folder that exists."""
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is no folder")
+    return Path(text)
+
+
 def listen_address(text: str) -> tuple[str | None, int]:
     """A host, which may be left out or be IPv6 in brackets, and a port."""
     host, colon, port = text.rpartition(":")
@@ -136,7 +169,7 @@ def listen_address(text: str) -> tuple[str | None, int]:
 
 def add_node_flags(parser: Parser) -> None:
     """Flags that say which node is read and how."""
-    parser.flag("--node-name", "name of the node", required=True, metavar="NAME")
+    parser.flag("--node-name", "name of the node", type=name, required=True, metavar="NAME")
     parser.flag("--kubelet-address", "address of the kubelet", default="127.0.0.1", metavar="HOST")
     parser.flag("--kubelet-port", "port of the kubelet", type=port, default=10250, metavar="PORT")
     parser.flag(
@@ -156,7 +189,7 @@ def add_node_flags(parser: Parser) -> None:
         "--kubelet-timeout",
         "how long one reading of the kubelet may take",
         type=seconds,
-        default=DEADLINE,
+        default=_text(DEADLINE),
         metavar="DURATION",
     )
     parser.flag(
@@ -170,14 +203,18 @@ def add_interval_flags(parser: Parser) -> None:
     """Flags that say how often each endpoint is read."""
     for source, interval in INTERVALS.items():
         parser.flag(
-            f"--{source}-interval", f"how often {source} is read", type=seconds, default=interval, metavar="DURATION"
+            f"--{source}-interval",
+            f"how often {source} is read",
+            type=seconds,
+            default=_text(interval),
+            metavar="DURATION",
         )
 
 
 def add_serving_flags(parser: Parser) -> None:
     """Flags that say what is served where."""
     parser.flag("--web.listen-address", "where to serve", type=listen_address, default=":10052", metavar="[HOST]:PORT")
-    parser.flag("--web.telemetry-path", "path of the scrape", default="/metrics", metavar="PATH")
+    parser.flag("--web.telemetry-path", "path of the scrape", type=url_path, default="/metrics", metavar="PATH")
 
 
 def add_memory_flags(parser: Parser) -> None:
@@ -188,7 +225,7 @@ def add_memory_flags(parser: Parser) -> None:
         action=argparse.BooleanOptionalAction,
         default=False,
     )
-    parser.flag("--checkpoint-dir", "existing folder to keep which starts were counted", type=Path, metavar="FOLDER")
+    parser.flag("--checkpoint-dir", "existing folder to keep which starts were counted", type=folder, metavar="FOLDER")
 
 
 def add_series_flags(parser: Parser) -> None:
@@ -196,8 +233,9 @@ def add_series_flags(parser: Parser) -> None:
     parser.flag(
         "--series-limit",
         "series of a scrape above which those of pods and volumes are left out",
-        type=int,
+        type=count,
         default=5000,
+        metavar="NUMBER",
     )
     parser.flag("--volumes-exclude", "claims to leave out, by namespace/name", type=pattern, metavar="REGEX")
     parser.flag(

@@ -53,7 +53,7 @@ async def demonstrating(
     """Run all parts on loopback until the context ends, `ahead` seconds into the recording; files go below the folder."""
     async with AsyncExitStack() as stack:
         simulator = await stack.enter_async_context(servers.running(Player(film, ahead), folder))
-        exporter = await stack.enter_async_context(exporting(settings(simulator, port)))
+        exporter = await stack.enter_async_context(exporting(settings(simulator, port), "--exporter-port"))
         alertmanager = await stack.enter_async_context(_alertmanager(folder))
         prometheus = await stack.enter_async_context(_prometheus(folder, exporter.url, alertmanager))
         yield Demo(simulator, exporter, prometheus, alertmanager)
@@ -99,12 +99,15 @@ async def _first_look(demo: Demo) -> None:
 
 
 def how_to_serve(simulator: servers.Simulator) -> str:
-    """The command that reads a simulated node."""
+    """The command that reads a simulated node, and how to let it fail."""
+    kubelet = f"https://127.0.0.1:{simulator.kubelet_port}"
     return (
         "read this node with:\n  kubelet-exporter serve"
         f" --node-name {simulator.player.recording.node_name} --kubelet-port {simulator.kubelet_port}"
         f" --token-file {simulator.token_file} --apiserver-url https://127.0.0.1:{simulator.apiserver_port}"
-        f" --apiserver-ca-file {simulator.ca_file}"
+        f" --apiserver-ca-file {simulator.ca_file}\n"
+        f"its kubelet is at {kubelet}; change its faults with:\n"
+        f"  curl -k -X PUT -d '/metrics=hang' {kubelet}/-/faults"
     )
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from kubelet_exporter import __version__
-from kubelet_exporter.catalog import Ledger, exporter, pods, volumes
+from kubelet_exporter.catalog import Ledger, exporter, pod_start, pods, volumes
+from kubelet_exporter.catalog.pod_start.metrics import outcomes, progress
 from kubelet_exporter.snapshot import Reading, Snapshot, Source
 from kubelet_exporter.units import rfc3339
 
@@ -23,7 +24,13 @@ a { color: inherit }
 
 def page(snapshot: Snapshot, ledger: Ledger, telemetry_path: str) -> str:
     """The page for what is known now."""
-    sections = (_sources(snapshot, ledger), _node(snapshot), _pods(snapshot), _volumes(snapshot, ledger))
+    sections = (
+        _sources(snapshot, ledger),
+        _node(snapshot),
+        _pods(snapshot),
+        _starts(snapshot, ledger),
+        _volumes(snapshot, ledger),
+    )
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
@@ -36,7 +43,7 @@ def page(snapshot: Snapshot, ledger: Ledger, telemetry_path: str) -> str:
 
 
 def _sources(snapshot: Snapshot, ledger: Ledger) -> str:
-    rows = [_source(snapshot, source, snapshot.readings.get(source)) for source in Source]
+    rows = [_source(snapshot, source, snapshot.readings.get(source)) for source in exporter.used(snapshot)]
     trusts = [
         f"The kubelet's certificate is trusted by: {escape(each.mode)}." for each in exporter.trusts(snapshot, {})
     ]
@@ -79,6 +86,22 @@ def _pods(snapshot: Snapshot) -> str:
     rows = [(escape(each.phase), str(each.count)) for each in pods.phases(snapshot, None)]
     rows += [("the node takes", f"{each.pods:g}") for each in pods.limits(snapshot, None)]
     return _section("Pods", ("Phase", "Pods"), rows) if rows else ""
+
+
+def _starts(snapshot: Snapshot, ledger: Ledger) -> str:
+    memory = ledger[pod_start.TOPIC.name]
+    judged = [
+        (escape(each.verdict), "" if each.blame == "none" else escape(each.blame), str(each.count))
+        for each in outcomes(snapshot, memory)
+        if each.count
+    ]
+    going = [
+        (escape(each.stage), str(each.count), "" if each.oldest is None else f"{each.oldest:.0f} s")
+        for each in progress(snapshot, memory)
+        if each.count
+    ]
+    counted = _section("Pod starts", ("Verdict", "Blame", "Pods"), judged) if judged else ""
+    return counted + (_section("Pods on their way", ("Stage", "Pods", "Oldest"), going) if going else "")
 
 
 def _volumes(snapshot: Snapshot, ledger: Ledger) -> str:

@@ -22,6 +22,21 @@ REMOVED = "removed"
 OTHER_PATHS = ("/metrics/probes", "/metrics/resource", "/metrics/slis")
 API_INTERVAL = 5.0
 KEPT_ANNOTATIONS = "kubernetes.io/config."
+# Of these a container never ran: kubelet and runtime write the message, and the blame of the start rests on it.
+NEVER_RAN = frozenset(
+    {
+        "StartError",
+        "ContainerCannotRun",
+        "CreateContainerError",
+        "CreateContainerConfigError",
+        "RunContainerError",
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "ErrImageNeverPull",
+        "InvalidImageName",
+        "ImageInspectError",
+    }
+)
 
 
 async def record(settings: Settings, duration: float, stop: asyncio.Event | None = None) -> list[Line]:
@@ -135,9 +150,11 @@ def _annotations(value: Any) -> Any:
     return {name: content if name.startswith(KEPT_ANNOTATIONS) else REMOVED for name, content in value.items()}
 
 
-def _without_message(value: Any) -> Any:
-    """The state of a container that ended, without the message that it left."""
-    return {**_clean(value), "message": REMOVED} if isinstance(value, dict) and "message" in value else _clean(value)
+def _ended(value: Any) -> Any:
+    """The state of a container that ended, without the message that it may have left; one that never ran left none."""
+    if not isinstance(value, dict) or "message" not in value or value.get("reason") in NEVER_RAN:
+        return _clean(value)
+    return {**_clean(value), "message": REMOVED}
 
 
 def _removed(value: Any) -> Any:
@@ -150,7 +167,7 @@ CLEANERS: Mapping[str, Callable[[Any], Any]] = {
     "env": _named_values,
     "httpHeaders": _named_values,
     "annotations": _annotations,
-    "terminated": _without_message,
+    "terminated": _ended,
     "staticPodURL": _removed,
     **dict.fromkeys(("command", "args", "volumeAttributes", "staticPodURLHeader"), _blank),
 }

@@ -33,12 +33,12 @@ class Exporter:
 
 
 @asynccontextmanager
-async def exporting(settings: Settings) -> AsyncIterator[Exporter]:
-    """Read a node and serve what is known of it until the context ends."""
+async def exporting(settings: Settings, flag: str = "--web.listen-address") -> AsyncIterator[Exporter]:
+    """Read a node and serve what is known of it until the context ends; `flag` is the one that says where."""
     state = _state(settings)
     api = api_server(settings)
     expected = ALWAYS_READ if api else frozenset(PATHS.values())
-    async with kubelet.session() as session, _serving(state, settings, expected) as url:
+    async with kubelet.session() as session, _serving(state, settings, expected, flag) as url:
         client = node_kubelet(settings, session)
         points = endpoints(settings.intervals, settings.kubelet_timeout, settings.volumes_exclude)
         tasks = [asyncio.create_task(kubelet.follow(client, point, state.take)) for point in points]
@@ -96,26 +96,34 @@ def node_kubelet(settings: Settings, session: kubelet.Session) -> kubelet.Kubele
 
 
 def api_server(settings: Settings) -> apiserver.ApiServer | None:
-    """The API server that the settings name, else that of the cluster, else none."""
+    """The API server that the settings name, else that of the cluster, else none; raises ValueError for a CA that is none."""
     url = settings.apiserver_url or apiserver.in_cluster()
     if url is None:
         return None
-    return apiserver.connect(url, settings.apiserver_ca_file, settings.token_file, settings.node_name)
+    try:
+        return apiserver.connect(url, settings.apiserver_ca_file, settings.token_file, settings.node_name)
+    except OSError as error:
+        file = settings.apiserver_ca_file
+        raise ValueError(f"{file} holds no certificate of a CA: {error}; set --apiserver-ca-file") from error
 
 
 def _state(settings: Settings) -> State:
+    ledger = checkpoint.ledger(settings.checkpoint_dir, settings.node_name)
+    starts = replace(ledger[pod_start.TOPIC.name], events_may_come=settings.events)
     return State(
         Snapshot(settings.node_name, 0.0),
         settings.series_limit,
         settings.node_label,
-        ledger=checkpoint.ledger(settings.checkpoint_dir, settings.node_name),
+        ledger={**ledger, pod_start.TOPIC.name: starts},
     )
 
 
 @asynccontextmanager
-async def _serving(state: State, settings: Settings, expected: frozenset[Source]) -> AsyncIterator[str]:
+async def _serving(
+    state: State, settings: Settings, expected: frozenset[Source], flag: str = "--web.listen-address"
+) -> AsyncIterator[str]:
     routes = server.application(state, expected, settings.telemetry_path)
-    async with server.serving(routes, settings.listen_host, settings.listen_port) as url:
+    async with server.serving(routes, settings.listen_host, settings.listen_port, flag) as url:
         log.info("serving", extra={"url": url, "node": settings.node_name})
         yield url
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import os
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -47,16 +49,30 @@ def application(state: State, expected: frozenset[Source], telemetry_path: str =
 
 
 @asynccontextmanager
-async def serving(routes: web.Application, host: str | None, port: int) -> AsyncIterator[str]:
-    """Serve until the context ends; gives the address as a URL. Port 0 lets the kernel choose."""
+async def serving(
+    routes: web.Application, host: str | None, port: int, flag: str = "--web.listen-address"
+) -> AsyncIterator[str]:
+    """Serve until the context ends; gives the address as a URL. Port 0 lets the kernel choose. Raises OSError, see listen."""
     runner = web.AppRunner(routes, access_log=None, shutdown_timeout=1.0, handle_signals=False)
-    await runner.setup()
     try:
-        await web.TCPSite(runner, host, port).start()
-        bound = runner.addresses[0][1]
+        bound = await listen(runner, host, port, flag)
         yield f"http://{units.host_port(host or '127.0.0.1', bound)}"
     finally:
         await runner.cleanup()
+
+
+async def listen(
+    runner: web.AppRunner, host: str | None, port: int, flag: str, tls: ssl.SSLContext | None = None
+) -> int:
+    """Listen at an address and give the port; raises OSError that names the address and the flag that changes it."""
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port, ssl_context=tls).start()
+    except OSError as error:
+        number = error.errno or 0  # below 0 if a name cannot be resolved
+        why = os.strerror(number) if number > 0 else error.strerror or error
+        raise OSError(f"cannot listen on {units.host_port(host or '', port)}: {why}; change it with {flag}") from error
+    return int(runner.addresses[0][1])
 
 
 async def until(stop: asyncio.Event, *tasks: asyncio.Task[None]) -> None:

@@ -178,7 +178,13 @@ async def _figures(pid: int, url: str, count: int, seconds: float) -> list[Figur
         Figure("series", count, series, "series", 400 + 12 * count),
         Figure("bytes of a scrape", count, len(body) / 1000, "kB", None),
         Figure("median of /metrics, 10 scrapers at once", count, statistics.median(latencies) * 1000, "ms", None),
-        Figure("p99 of /metrics, 10 scrapers at once", count, latencies[int(len(latencies) * 0.99)] * 1000, "ms", 10 if count <= 110 else None),
+        Figure(
+            "p99 of /metrics, 10 scrapers at once",
+            count,
+            latencies[int(len(latencies) * 0.99)] * 1000,
+            "ms",
+            10 if count <= 110 else None,
+        ),
     ]
 
 

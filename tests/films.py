@@ -61,7 +61,9 @@ class Fold:
     """The memory of a node whose readings come one by one, and what was said of each pod."""
 
     snapshot: Snapshot = field(default_factory=lambda: Snapshot("node-a", 0.0))
-    ledger: catalog.Ledger = field(default_factory=catalog.first_ledger)
+    ledger: catalog.Ledger = field(
+        default_factory=lambda: {**catalog.first_ledger(), "pod_start": Memory(events_may_come=True)}
+    )
     begin: float = 0.0
     found: dict[str, Found] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -89,7 +91,14 @@ class Fold:
         if track.skip:
             return Found("", "none", track.skip, {}, at)
         memory, now = self.memory, self.snapshot.read_at(Source.PODS)
-        said = judged(replace(track, verdict=""), now, memory.windows, self.snapshot.pulls, alone=_alone(track, memory))
+        said = judged(
+            replace(track, verdict=""),
+            now,
+            memory.windows,
+            self.snapshot.pulls,
+            alone=_alone(track, memory),
+            events_may_come=memory.events_may_come,
+        )
         assert said
         stages = {name: seconds for name, seconds in times(track, said.pulls).stages.items() if name != "handoff"}
         return Found(said.verdict, said.blame, said.skip, stages, at)

@@ -57,7 +57,7 @@ class Starts:
 
     def __init__(self, memory: Memory | None = None, version: str | None = "v1.36.2") -> None:
         """Begin with nothing read but the Node, if its version is known."""
-        self.memory = memory or Memory()
+        self.memory = replace(memory or Memory(), events_may_come=True)
         self.snapshot = Snapshot("node-a", BEGIN)
         if version:
             self.node(version)

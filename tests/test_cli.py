@@ -6,12 +6,15 @@ import argparse
 import json
 import os
 import re
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from commands import TAPE, run
+from commands import BOUND, TAPE, environment, run
 from simulated import samples
 
 from kubelet_exporter import __version__, cli, config
@@ -72,6 +75,14 @@ def test_the_help_of_a_command_reads_well_and_names_the_environment_twin_of_ever
         assert f"[{twin(action)}]" in rest.partition("\n  -")[0], action
 
 
+def test_help_tells_numbers_as_numbers_and_times_with_their_unit() -> None:
+    text = run("serve", "--help").stdout
+
+    assert "--series-limit NUMBER" in text
+    for flag, default in (("pods-interval", "5s"), ("configz-interval", "5m"), ("kubelet-timeout", "12s")):
+        assert re.search(rf"--{flag} DURATION\n? +.*\(default: {default}\)$", text, re.MULTILINE), flag
+
+
 def test_the_version_is_told() -> None:
     assert f"kubelet-exporter {__version__}\n" == run("--version").stdout
 
@@ -99,6 +110,13 @@ def test_the_version_is_told() -> None:
         ((*SERVE, "--web.listen-address", "10052"), "'10052' is not [HOST]:PORT"),
         ((*SERVE, "--web.listen-address", ":99999"), "is not [HOST]:PORT"),
         ((*SERVE, "--volumes-exclude", "("), "is no regular expression"),
+        (("serve", "--node-name", " "), "--node-name: a name must not be empty"),
+        ((*SERVE, "--series-limit", "0"), "--series-limit: '0' is not a whole number above 0"),
+        ((*SERVE, "--series-limit", "-1"), "'-1' is not a whole number above 0"),
+        ((*SERVE, "--web.telemetry-path", "metrics"), "'metrics' is not a path such as /metrics"),
+        ((*SERVE, "--web.telemetry-path", "/"), "'/' is not a path such as /metrics"),
+        ((*SERVE, "--web.telemetry-path", "/-/ready"), "'/-/ready' is not a path such as /metrics"),
+        ((*SERVE, "--checkpoint-dir", "/nowhere"), "--checkpoint-dir: '/nowhere' is no folder"),
         (("demo", "--exporter-port", "x"), "--exporter-port: 'x' is not a port"),
         (("simulate",), "recording"),
         (("record", "--node-name", "a"), "--output"),
@@ -126,7 +144,31 @@ def test_a_mistake_is_told_in_two_lines_with_what_is_right(
         (("replay", "/nowhere/film.jsonl"), "/nowhere/film.jsonl"),
         (("simulate", "pyproject.toml"), "pyproject.toml, line 1"),
         (("simulate", "TAPE", "--fault", "/pods=hagn"), "did you mean hang?"),
-        (("serve", "--node-name", "a", "--web.telemetry-path", "metrics", "--web.listen-address", "127.0.0.1:0"), "/"),
+        (("record", "--node-name", "a", "--output", "/nowhere/x.jsonl"), "--output /nowhere/x.jsonl cannot be written"),
+        (
+            (
+                "serve",
+                "--node-name",
+                "a",
+                "--apiserver-ca-file",
+                "pyproject.toml",
+                "--apiserver-url",
+                "https://[::1]:1",
+            ),
+            "pyproject.toml holds no certificate of a CA",
+        ),
+        (
+            (
+                "serve",
+                "--node-name",
+                "a",
+                "--apiserver-ca-file",
+                "pyproject.toml",
+                "--apiserver-url",
+                "https://[::1]:1",
+            ),
+            "--apiserver-ca-file",
+        ),
         (("generate", "--check", "--overrides", "/nowhere.yaml"), "/nowhere.yaml"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -139,6 +181,40 @@ def test_what_cannot_be_done_is_told_in_one_line_without_a_traceback(arguments: 
     assert last.startswith(f"kubelet-exporter {arguments[0]}: ")
     assert message in last
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flag"),
+    [
+        (("serve", "--node-name", "a", "--web.listen-address", "127.0.0.1:PORT"), "--web.listen-address"),
+        (("replay", "TAPE", "--web.listen-address", "127.0.0.1:PORT"), "--web.listen-address"),
+        (("demo", "--exporter-port", "PORT"), "--exporter-port"),
+        (("simulate", "TAPE", "--kubelet-port", "PORT", "--apiserver-port=0"), "--kubelet-port"),
+        (("simulate", "TAPE", "--apiserver-port", "PORT", "--kubelet-port=0"), "--apiserver-port"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else value,
+)
+def test_an_address_that_is_taken_is_told_with_the_flag_that_changes_it(arguments: Sequence[str], flag: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        result = run(*(text.replace("PORT", port).replace("TAPE", str(TAPE)) for text in arguments))
+
+    assert 1 == result.returncode
+    assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in result.stderr
+    assert f"change it with {flag}\n" in result.stderr
+
+
+def test_generating_without_grafanalib_says_what_to_install() -> None:
+    program = "import sys; sys.modules['grafanalib'] = None; from kubelet_exporter.cli import main; main(['generate'])"
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=environment(), capture_output=True, text=True, timeout=BOUND, check=False
+    )
+
+    assert (1, "") == (result.returncode, result.stdout)
+    assert (
+        "kubelet-exporter generate: grafanalib is not installed; run make generate, or "
+        "pip install 'kubelet-exporter[generate]'\n" == result.stderr
+    )
 
 
 # Environment twins
@@ -210,6 +286,16 @@ def test_no_two_flags_of_a_command_share_a_twin(command: str) -> None:
     twins = [twin(action) for action in flags(cli.parsers()[command])]
 
     assert sorted(set(twins)) == sorted(twins)
+
+
+def test_a_twin_is_of_one_kind_whatever_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    with in_this_process({}, monkeypatch) as parsers:
+        kinds: dict[str, set[object]] = {}
+        for command in COMMANDS:
+            for action in flags(parsers[command]):
+                kinds.setdefault(twin(action), set()).add((type(action), action.type))
+
+    assert dict.fromkeys(kinds, 1) == {name: len(each) for name, each in kinds.items()}
 
 
 @pytest.mark.parametrize(

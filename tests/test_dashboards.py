@@ -181,7 +181,7 @@ def test_limits_are_dashed_lines_in_time_series_and_colours_in_stats() -> None:
     assert {"mode": "dashed"} == line["custom"]["thresholdsStyle"]
     assert [("green", None), ("red", 5)] == [(step["color"], step["value"]) for step in line["thresholds"]["steps"]]
     assert "thresholds" == stat["color"]["mode"]
-    assert [("green", None), ("red", 120)] == [(step["color"], step["value"]) for step in stat["thresholds"]["steps"]]
+    assert [("green", None), ("red", 60)] == [(step["color"], step["value"]) for step in stat["thresholds"]["steps"]]
 
 
 # Layout

@@ -14,6 +14,7 @@ from typing import Any
 
 from films import RECORDINGS, Fold, Row, check, film
 
+from kubelet_exporter import catalog
 from kubelet_exporter.catalog.pod_start.judge import Pull
 from kubelet_exporter.catalog.pod_start.memory import undecided_pods
 from kubelet_exporter.snapshot import Reading, Source
@@ -127,3 +128,12 @@ def test_events_are_asked_only_for_pods_that_would_else_be_left_out() -> None:
     assert {"pull-0"} in asked
     assert {"pull-0", "pull-1", "pull-init"} in asked
     assert not any("cached" in names or "static-agent-node-a" in names for names in asked)
+
+
+def test_where_no_events_are_asked_for_a_start_is_left_out_as_soon_as_the_counters_leave_it_undecided() -> None:
+    fold = Fold(ledger=catalog.first_ledger()).take(film("v1.36-film-slow-pulls"))
+
+    found = {name: fold.found[uid] for uid, name in fold.names.items() if name.startswith("pull-")}
+    assert {"pull-0", "pull-1", "pull-init"} == found.keys()
+    assert {("excluded", "pull_unknown")} == {(each.verdict, each.skip) for each in found.values()}
+    assert all(each.at < 60 for each in found.values())

@@ -72,6 +72,37 @@ def test_a_missing_pin_file_is_written(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_a_pin_file_that_cannot_be_written_is_told_once_and_the_pin_holds(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = self_made("node-a"), self_made("node-a")
+
+    async def run() -> None:
+        pin_file = tmp_path / "missing" / "pin"
+        async with trusting(tmp_path, "auto", first, kubelet_pin_file=pin_file) as seen:
+            assert "pin" == await seen.mode()
+            seen.simulator.serve_certificate(second)
+            async with seen.new_connections():
+                await seen.refusal()
+
+                assert fingerprint(first) in await seen.refusal()
+
+    asyncio.run(run())
+    assert 1 == caplog.text.count("--kubelet-pin-file cannot be written")
+    assert 1 == caplog.text.count("pinned the first certificate")
+
+
+def test_a_pin_file_that_cannot_be_read_is_told_with_its_flag(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with trusting(tmp_path, "auto", self_made("node-a"), kubelet_pin_file=tmp_path) as seen:
+            message = await seen.refusal()
+
+            assert str(tmp_path) in message
+            assert "--kubelet-pin-file" in message
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("form", ["{}", "{}\n", "sha256:{}", " {}\n\n"])
 def test_a_pin_file_is_read(form: str, tmp_path: Path) -> None:
     pem = self_made("node-a")

@@ -13,11 +13,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import aiohttp
 import pytest
 from commands import BOUND, ROOT, TAPE, environment, run
 from conftest import need
 from simulated import samples
 
+from kubelet_exporter import cli
 from kubelet_exporter.snapshot import ALWAYS_READ
 
 
@@ -98,9 +100,25 @@ def test_serve_reads_what_simulate_plays_and_both_end_when_asked_to(tmp_path: Pa
 
                 assert (0, "") == (code, out)
                 assert "Traceback" not in err
-            assert (0, "", "") == await ended(simulator, signal.SIGTERM)
+            code, _, err = await ended(simulator, signal.SIGTERM)
+            assert (0, "") == (code, err)
 
     asyncio.run(both())
+
+
+def test_simulate_tells_how_to_change_its_faults() -> None:
+    async def changed() -> str:
+        async with (
+            asyncio.timeout(BOUND),
+            process("simulate", str(TAPE), "--kubelet-port=0", "--apiserver-port=0") as simulator,
+            aiohttp.ClientSession() as session,
+        ):
+            command = shlex.split((await line_with(simulator.stdout, "curl .*"))[0])
+            assert ["curl", "-k", "-X", "PUT", "-d"] == command[:5]
+            async with session.put(command[6], data=command[5], ssl=False) as response:
+                return await response.text()
+
+    assert '{"/metrics": "hang"}' == asyncio.run(changed())
 
 
 def test_a_serve_whose_api_server_hangs_still_ends_when_asked_to(tmp_path: Path) -> None:
@@ -116,6 +134,15 @@ def test_a_serve_whose_api_server_hangs_still_ends_when_asked_to(tmp_path: Path)
                 assert 0 == (await ended(exporter, signal.SIGTERM))[0]
 
     asyncio.run(both())
+
+
+def test_a_recording_of_nothing_but_failures_fails_and_counts_them_by_reason(tmp_path: Path) -> None:
+    files = ("--output", str(tmp_path / "node.jsonl"), "--token-file", str(tmp_path / "none"))
+    result = run("record", "--node-name", "a", *files, "--duration=1s")
+
+    assert (1, 8) == (result.returncode, len((tmp_path / "node.jsonl").read_text().splitlines()))
+    assert "8 answers, 8 of them failed" in result.stdout
+    assert re.fullmatch(r"8 times: cannot read the token: .*; set --token-file\n", result.stderr)
 
 
 def test_record_writes_a_file_that_replay_plays(tmp_path: Path) -> None:
@@ -159,17 +186,31 @@ def test_the_demo_needs_nothing_else_and_ends_by_itself() -> None:
         assert re.search(line, result.stdout, re.MULTILINE), line
 
 
-def test_the_demo_ends_with_control_c() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP], ids=["control-c", "closed terminal"])
+def test_the_demo_ends_and_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
     async def interrupted() -> tuple[int, str, str]:
         async with (
             asyncio.timeout(BOUND),
-            process("demo", "--exporter-port=0", "--log.level=error", **WITHOUT_PROGRAMS) as demo,
+            process("demo", "--exporter-port=0", "--log.level=error", TMPDIR=str(tmp_path), **WITHOUT_PROGRAMS) as demo,
         ):
+            await line_with(demo.stdout, f"token in {tmp_path}/")
             await line_with(demo.stdout, "series")
-            return await ended(demo, signal.SIGINT)
+            return await ended(demo, number)
 
     code, _, err = asyncio.run(interrupted())
     assert (0, "") == (code, err)
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_hang_up_that_nohup_ignores_stays_ignored() -> None:
+    async def command(_: asyncio.Event) -> None:
+        assert signal.SIG_IGN == signal.getsignal(signal.SIGHUP)
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert 0 == cli._run(command)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_the_demo_runs_prometheus_and_alertmanager_where_they_are_and_ends_them() -> None:

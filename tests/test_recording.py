@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
 from simulated import body
 
+from kubelet_exporter.simulator.player import Player
 from kubelet_exporter.snapshot import Source
 from kubelet_exporter.sources.endpoints import decoders
-from kubelet_exporter.sources.recording import Line, Recording, Unreadable, load, moved, shifted, write
+from kubelet_exporter.sources.recording import Line, Recording, Unreadable, load, moved, newcomers, shifted, write
 
 NODE = "/api/v1/nodes/node-a"
+FILMS = Path(__file__).parent / "recordings"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node-a"
 
 
@@ -125,3 +128,35 @@ def test_a_line_is_moved_whole() -> None:
 
     assert Line(1010.5, NODE, 200, '{"t": "2026-01-01T00:00:10Z"}', 0.25) == moved(line, 10)
     assert Line(11.0, "/pods", 0, "", 12.0) == moved(Line(1.0, "/pods", 0, None, 12.0), 10)
+
+
+# Played in a loop
+
+OLD, NEW = "11111111-2222-3333-4444-555555555555", "ffffffff-2222-3333-4444-555555555555"
+
+
+def listing(at: float, *uids: str) -> Line:
+    return Line(at, "/pods", 200, json.dumps({"items": [{"metadata": {"uid": uid}} for uid in uids]}))
+
+
+def test_pods_that_come_within_a_recording_are_others_in_each_pass() -> None:
+    uids = newcomers(Recording((listing(1, OLD), listing(2, OLD, NEW)), "node-a"))
+
+    assert {NEW} == uids
+    bodies = [moved(listing(2, OLD, NEW), 0, uids, passes).body for passes in (0, 1, 2)]
+    renewed = ("00000000-2222-3333-4444-555555555555", "00000001-2222-3333-4444-555555555555")
+    assert [listing(2, OLD, uid).body for uid in (NEW, *renewed)] == bodies
+
+
+def test_a_pod_has_the_same_uid_in_all_answers_and_events_of_a_pass() -> None:
+    film = load(FILMS / "v1.36-film-slow-pulls.jsonl.gz")
+    events = json.loads((FILMS / "v1.36-film-slow-pulls.events.json").read_text())["items"]
+    now = [film.begin]
+    player = Player(film, clock=lambda: now[0], events=events)
+    now[0] += 60 + 2 * (film.end - film.begin)
+
+    pods = json.loads((player.answer("/pods") or film.lines[0]).body or "")["items"]
+    told = {pod["metadata"]["name"]: json.loads(player.events_of(pod["metadata"]["uid"]))["items"] for pod in pods}
+    assert all(told[name] for name in ("pull-0", "pull-1", "pull-init", "cached"))
+    statistics = (player.answer("/stats/summary") or film.lines[0]).body or ""
+    assert all(pod["metadata"]["uid"] in statistics for pod in pods)

@@ -85,7 +85,21 @@ def test_a_ca_without_key_usage_is_good_enough_also_for_python_3_13(tmp_path: Pa
 def test_a_ca_file_without_a_certificate_is_refused_as_tls(mode: Mode, tmp_path: Path) -> None:
     async def run() -> None:
         async with trusting(tmp_path, mode, SIGNED, ca=b"nothing") as seen:
-            await seen.refusal()
+            message = await seen.refusal()
+
+            assert f"{tmp_path / 'kubelet-ca.crt'} holds no certificate of a CA" in message
+            assert "--kubelet-ca-file" in message
+
+    asyncio.run(run())
+
+
+def test_a_missing_ca_file_is_named_where_a_ca_is_demanded(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with trusting(tmp_path, "verify", self_made("node-a"), kubelet_ca_file=tmp_path / "none") as seen:
+            message = await seen.refusal()
+
+            assert f"there is no CA in {tmp_path / 'none'}" in message
+            assert "--kubelet-ca-file" in message
 
     asyncio.run(run())
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from simulated import ALL, Reader, reading
 
@@ -67,15 +68,14 @@ class Seen:
 
 @asynccontextmanager
 async def trusting(
-    folder: Path, mode: Mode, pem: bytes, *, ca: bytes = CA.pem, pin: str | None = None
+    folder: Path, mode: Mode, pem: bytes, *, ca: bytes = CA.pem, pin: str | None = None, **changes: Any
 ) -> AsyncIterator[Seen]:
     """A kubelet that serves this certificate, and sources that trust in this mode; the pin file is folder/pin."""
     (folder / "kubelet-ca.crt").write_bytes(ca)
     if pin is not None:
         (folder / "pin").write_text(pin)
     pin_file = None if pin is None else folder / "pin"
-    async with reading(
-        folder, kubelet_tls_mode=mode, kubelet_ca_file=folder / "kubelet-ca.crt", kubelet_pin_file=pin_file
-    ) as (simulator, found):
+    files = {"kubelet_ca_file": folder / "kubelet-ca.crt", "kubelet_pin_file": pin_file} | changes
+    async with reading(folder, None, kubelet_tls_mode=mode, **files) as (simulator, found):
         simulator.serve_certificate(pem)
         yield Seen(simulator, found)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from kubelet_exporter.server import listen
 from kubelet_exporter.simulator import certificates, faults
 from kubelet_exporter.simulator.faults import Fault
 from kubelet_exporter.simulator.player import Player
@@ -85,18 +86,12 @@ async def running(
     kubelet = web.AppRunner(_kubelet(simulator), access_log=None, shutdown_timeout=0.1, handle_signals=False)
     apiserver = web.AppRunner(_apiserver(simulator), access_log=None, shutdown_timeout=0.1, handle_signals=False)
     try:
-        simulator.kubelet_port = await _listen(kubelet, host, ports[0], simulator.kubelet_tls)
-        simulator.apiserver_port = await _listen(apiserver, host, ports[1], apiserver_tls)
+        simulator.kubelet_port = await listen(kubelet, host, ports[0], "--kubelet-port", simulator.kubelet_tls)
+        simulator.apiserver_port = await listen(apiserver, host, ports[1], "--apiserver-port", apiserver_tls)
         yield simulator
     finally:
         await _stop(kubelet)
         await _stop(apiserver)
-
-
-async def _listen(runner: web.AppRunner, host: str, port: int, tls: ssl.SSLContext) -> int:
-    await runner.setup()
-    await web.TCPSite(runner, host, port, ssl_context=tls).start()
-    return int(runner.addresses[0][1])
 
 
 async def _stop(runner: web.AppRunner) -> None:

@@ -2,12 +2,13 @@
 
 import asyncio
 import gzip
+import itertools
 import json
 import math
 import re
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -25,6 +26,8 @@ LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"
 SHORTEST_LOOP = 15.0
 
 EPOCH_YEAR = 1970  # times of this year and before mean unknown
+PODS_PATH = "/pods"
+UID = re.compile(r'("uid":\s*")([0-9a-f]{8}-[0-9a-f-]{27})(?=")', re.ASCII)
 JSON_TIME = re.compile(r'"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)"', re.ASCII)
 METRIC_TIME = re.compile(
     r"^(\w+_(?:start_time|end_time|last_seen)_seconds(?:\{.*\})?) ([0-9.e+]+)", re.ASCII | re.MULTILINE
@@ -131,20 +134,44 @@ async def play(
     take: Callable[[Reading], None],
 ) -> None:
     """Take the recorded readings for ever, in a loop and in their rhythm, with every time in them moved to now."""
-    while True:
+    uids = newcomers(recording)
+    for passes in itertools.count():
         delta = math.floor(time.time() - recording.begin)
         for line in recording.lines:
             source = source_of(line.path, paths)
             if source is None:
                 continue
             await asyncio.sleep(max(0.0, line.t + delta - time.time()))
-            take(_reading(moved(line, delta), source, decoders[source]))
+            take(_reading(moved(line, delta, uids, passes), source, decoders[source]))
         await asyncio.sleep(max(0.0, recording.begin + delta + SHORTEST_LOOP - time.time()))
 
 
-def moved(line: Line, seconds: int) -> Line:
-    """The line with all its times moved."""
-    return Line(line.t + seconds, line.path, line.status, shifted(line.body or "", seconds), line.took)
+def moved(line: Line, seconds: int, uids: Collection[str] = (), passes: int = 0) -> Line:
+    """The line in a later pass of a loop: all its times are moved, and the pods with these UIDs are others."""
+    body = renamed(shifted(line.body or "", seconds), uids, passes)
+    return Line(line.t + seconds, line.path, line.status, body, line.took)
+
+
+def newcomers(recording: Recording) -> frozenset[str]:
+    """The UIDs that come within a recording: in each pass of a loop they must be those of other pods, or nothing starts."""
+    found = [_uids(line.body or "") for line in recording.lines if line.path == PODS_PATH and line.status == 200]
+    return frozenset().union(*found) - found[0] if found else frozenset()
+
+
+def renamed(body: str, uids: Collection[str], passes: int) -> str:
+    """A body in which these UIDs are others in each pass of a loop."""
+    if not uids or not passes:
+        return body
+    return UID.sub(lambda match: match[1] + other(match[2], passes) if match[2] in uids else match[0], body)
+
+
+def other(uid: str, passes: int) -> str:
+    """The UID in a later pass: its first eight digits count on."""
+    return f"{(int(uid[:8], 16) + passes) % 2**32:08x}{uid[8:]}"
+
+
+def _uids(body: str) -> frozenset[str]:
+    return frozenset(match[2] for match in UID.finditer(body))
 
 
 def _reading(line: Line, source: Source, decode: Decoder) -> Reading:

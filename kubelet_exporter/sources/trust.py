@@ -63,26 +63,34 @@ class Trust:
                 self._use("insecure", option=False)
             case "pin":
                 await self._pin()
-            case "verify":
-                await self._verify()
-            case "auto":
+            case "verify" | "auto":
                 await self._verify_or_pin()
 
     async def _verify_or_pin(self) -> None:
         try:
             await self._verify()
         except ssl.SSLCertVerificationError as error:
-            if error.verify_code in SELF_MADE and not self.verified:
+            if self.mode == "auto" and error.verify_code in SELF_MADE and not self.verified:
                 await self._pin()
                 return
-            was = ", as it was before" if self.verified else " nor made by the kubelet itself"
-            raise Untrusted(
-                f"the kubelet's certificate is not signed by the CA in {self.ca_file}{was}: {error.verify_message}; "
-                "set --kubelet-ca-file to the CA that signed it, or another --kubelet-tls-mode"
-            ) from error
+            raise Untrusted(self._refusal(error.verify_message)) from error
+
+    def _refusal(self, why: str) -> str:
+        """What is wrong with a certificate that no CA vouches for, and what to do."""
+        if self.ca_file is None or not self.ca_file.exists():
+            wrong = f"there is no CA in {self.ca_file} to verify the kubelet's certificate by"
+        elif self.verified:
+            wrong = f"the kubelet's certificate is not signed by the CA in {self.ca_file}, as it was before"
+        else:
+            made = " nor made by the kubelet itself" if self.mode == "auto" else ""
+            wrong = f"the kubelet's certificate is not signed by the CA in {self.ca_file}{made}"
+        return f"{wrong}: {why}; set --kubelet-ca-file to the CA that signed it, or another --kubelet-tls-mode"
 
     async def _verify(self) -> None:
-        context = verifying(self.ca_file)
+        try:
+            context = verifying(self.ca_file)
+        except OSError as error:
+            raise Untrusted(f"{self.ca_file} holds no certificate of a CA: {error}; set --kubelet-ca-file") from error
         await self._handshake(context)
         self.pinned, self.verified = None, True
         self._use("verify", option=context)
@@ -97,10 +105,18 @@ class Trust:
             )
         if expected is None:
             log.warning("pinned the first certificate that the kubelet served", extra={"sha256": seen.hex()})
-            if self.pin_file:
-                self.pin_file.write_text(f"{seen.hex()}\n")
+            self._keep(seen)
         self.pinned = seen
         self._use("pin", option=aiohttp.Fingerprint(seen))
+
+    def _keep(self, pin: bytes) -> None:
+        """Write the pin file, if there shall be one; without it the pin holds until the exporter ends."""
+        if self.pin_file is None:
+            return
+        try:
+            self.pin_file.write_text(f"{pin.hex()}\n")
+        except OSError as error:
+            log.warning("the pin is lost at the next start, for --kubelet-pin-file cannot be written: %s", error)
 
     def _use(self, used: Used, *, option: ssl.SSLContext | aiohttp.Fingerprint | bool) -> None:
         self.used, self.option = used, option
@@ -118,7 +134,7 @@ class Trust:
 
 
 def verifying(ca_file: Path | None) -> ssl.SSLContext:
-    """A context that verifies by this CA, or by none if the file does not exist.
+    """A context that verifies by this CA, or by none if the file does not exist; raises OSError if it holds no certificate.
 
     Python 3.13 refuses CA certificates without a key usage extension, as self-made cluster CAs often are; that one flag is
     cleared, everything else is checked.
@@ -149,9 +165,12 @@ def _unverified() -> ssl.SSLContext:
 
 
 def _read_pin(pin_file: Path | None) -> bytes | None:
-    if pin_file is None or not pin_file.exists():
-        return None
-    text = pin_file.read_text(errors="replace").strip().replace(":", "").lower().removeprefix("sha256")
+    try:
+        if pin_file is None or not pin_file.exists():
+            return None
+        text = pin_file.read_text(errors="replace").strip().replace(":", "").lower().removeprefix("sha256")
+    except OSError as error:
+        raise Untrusted(f"the pin cannot be read: {error}; set --kubelet-pin-file") from error
     try:
         pin = bytes.fromhex(text)
     except ValueError:

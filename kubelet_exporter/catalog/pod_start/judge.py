@@ -68,11 +68,19 @@ def threshold(track: Track) -> float:
 
 
 def judged(
-    track: Track, now: float, windows: Sequence[Window], events: Mapping[str, Sequence[Pull]], *, alone: bool
+    track: Track,
+    now: float,
+    windows: Sequence[Window],
+    events: Mapping[str, Sequence[Pull]],
+    *,
+    alone: bool,
+    events_may_come: bool = False,
 ) -> Judgement | None:
     """The verdict, None as long as there is none. `alone` tells that no other pod was starting meanwhile."""
     if track.started is not None:
-        return _of_started(track, track.started, now, pulls_of(track, track.started, windows, events, alone=alone))
+        pulls = pulls_of(track, track.started, windows, events, alone=alone)
+        settled = now - track.started > START_SETTLE.value or (pulls is not None and not events_may_come)
+        return _of_started(track, track.started, pulls, settled=settled)
     if track.started_somehow:
         return Judgement("unknown", skip="start_time_lost")
     if track.pod.over:
@@ -128,10 +136,10 @@ def _slow(track: Track, pulls: Pulls | None) -> Judgement:
     return Judgement("slow", culprit(track), pulls=pulls)
 
 
-def _of_started(track: Track, end: float, now: float, pulls: Pulls | None) -> Judgement | None:
+def _of_started(track: Track, end: float, pulls: Pulls | None, *, settled: bool) -> Judgement | None:
+    """The verdict on a pod that has started; `settled` tells that no more will be known of its pulls."""
     limit, total = threshold(track), track.node_time(end)
     exact = platform_time(track, end, pulls) if pulls else None
-    settled = now - end > START_SETTLE.value
     if exact is not None:
         return Judgement("good", pulls=pulls) if exact <= limit else _slow(track, pulls)
     if total <= limit and (pulls or settled):

@@ -40,7 +40,7 @@ class Memory:
 
     `first` is when pods were first listed; `checkpoint` when an exporter before this one listed them last, `counted` the UIDs
     that were given a verdict and `pending` those that it still followed; `departed` until when pods that are listed no more may
-    have pulled images.
+    have pulled images; `events_may_come` whether the events of pods are asked for.
     """
 
     tracks: Mapping[str, Track] = field(default_factory=dict)
@@ -62,6 +62,7 @@ class Memory:
     windows: tuple[Window, ...] = ()
     departed: float = 0.0
     clocks: tuple[float, float] | None = None
+    events_may_come: bool = False
 
 
 def advance(memory: Memory, snapshot: Snapshot) -> Memory:
@@ -92,7 +93,7 @@ def undecided_pods(memory: Memory, now: float) -> Sequence[Pod]:
     return [
         track.pod
         for track in tracks
-        if undecided(track, judged(track, now, memory.windows, {}, alone=_alone(track, memory)))
+        if undecided(track, judged(track, now, memory.windows, {}, alone=_alone(track, memory), events_may_come=True))
     ]
 
 
@@ -227,7 +228,7 @@ def _judge_all(memory: Memory, snapshot: Snapshot) -> Memory:
             continue
         if not track.verdict:
             alone = _alone(track, memory)
-            judgement = judged(track, now, memory.windows, events, alone=alone)
+            judgement = judged(track, now, memory.windows, events, alone=alone, events_may_come=memory.events_may_come)
             memory = _counted(memory, uid, judgement) if judgement else memory
         else:
             memory = _readiness(memory, uid)
