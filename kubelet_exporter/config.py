@@ -118,9 +118,13 @@ def _text(duration: float) -> str:
 
 def port(text: str) -> int:
     """A TCP port; 0 may stand for any free one."""
-    if not text.isdecimal() or int(text) > 65535:
+    if not _is_port(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a port between 0 and 65535")
     return int(text)
+
+
+def _is_port(text: str) -> bool:
+    return text.isdecimal() and int(text) <= 65535
 
 
 def pattern(text: str) -> re.Pattern[str]:
@@ -162,7 +166,7 @@ def folder(text: str) -> Path:
 def listen_address(text: str) -> tuple[str | None, int]:
     """A host, which may be left out or be IPv6 in brackets, and a port."""
     host, colon, port = text.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > 65535:
+    if not colon or not _is_port(port):
         raise argparse.ArgumentTypeError(f"{text!r} is not [HOST]:PORT such as :10052 or [::1]:10052")
     return host.strip("[]") or None, int(port)
 

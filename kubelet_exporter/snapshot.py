@@ -44,6 +44,11 @@ class Reason(StrEnum):
     TRUNCATED = "truncated"
     MALFORMED = "malformed"
 
+    @classmethod
+    def of_status(cls, status: int) -> "Reason":
+        """Why an HTTP answer other than 200 is a failure."""
+        return {401: cls.UNAUTHORIZED, 403: cls.FORBIDDEN}.get(status, cls.STATUS)
+
 
 BUILD_INFO = "kubernetes_build_info"
 

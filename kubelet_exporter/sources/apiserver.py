@@ -248,8 +248,7 @@ def reading(source: Source, server: ApiServer, path: str, decoder: Decoder, quer
 
 def _failed(error: Exception) -> Failure:
     if isinstance(error, Refused):
-        status = {401: Reason.UNAUTHORIZED, 403: Reason.FORBIDDEN}.get(error.status, Reason.STATUS)
-        return Failure(status, str(error))
+        return Failure(Reason.of_status(error.status), str(error))
     for kinds, reason in REASONS:
         if isinstance(error, kinds):
             return Failure(reason, str(error).strip())

@@ -5,7 +5,7 @@ import logging
 import ssl
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -143,17 +143,13 @@ REASONS: Sequence[tuple[tuple[type[Exception], ...], Reason]] = (
     ((aiohttp.ClientPayloadError,), Reason.TRUNCATED),
 )
 
-STATUSES: Mapping[int, Reason] = {401: Reason.UNAUTHORIZED, 403: Reason.FORBIDDEN}
-
 
 async def _check(response: aiohttp.ClientResponse, endpoint: Endpoint) -> None:
     """Raise Refused for any other status than 200, with what the kubelet says: for a 403 that is the missing right."""
     if response.status != 200:
-        reason = STATUSES.get(response.status, Reason.STATUS)
         words = " ".join((await response.content.read(WORDS)).decode(errors="replace").split())
-        raise Refused(
-            reason, f"status {response.status} from {endpoint.path}: {words or response.reason}", response.status
-        )
+        message = f"status {response.status} from {endpoint.path}: {words or response.reason}"
+        raise Refused(Reason.of_status(response.status), message, response.status)
     if response.content_type not in endpoint.content_types:
         raise Refused(
             Reason.CONTENT_TYPE, f"content type {response.content_type}, expected {endpoint.content_types[0]}"

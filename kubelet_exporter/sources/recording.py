@@ -68,7 +68,6 @@ class Unreadable(ValueError):
 
 def load(path: Path) -> Recording:
     """Read a recording, gzipped or not; raises Unreadable or OSError."""
-    lines: list[Line] = []
     try:
         with _open(path) as file:
             lines = [_line(text, f"{path}, line {number}") for number, text in enumerate(file, start=1) if text.strip()]
@@ -189,8 +188,7 @@ def _reading(line: Line, source: Source, decode: Decoder) -> Reading:
 def _failure(line: Line) -> Failure:
     if line.status == 0:
         return Failure(Reason.TIMEOUT, f"no answer within {line.took:g} s")
-    reason = {401: Reason.UNAUTHORIZED, 403: Reason.FORBIDDEN}.get(line.status, Reason.STATUS)
-    return Failure(reason, f"status {line.status} from {line.path}")
+    return Failure(Reason.of_status(line.status), f"status {line.status} from {line.path}")
 
 
 def shifted(body: str, seconds: int) -> str:

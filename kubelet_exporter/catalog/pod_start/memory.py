@@ -101,7 +101,7 @@ def _listed(memory: Memory, snapshot: Snapshot, pods: Sequence[Pod]) -> Memory:
     """The memory after a listing. A pod is gone when two in a row lack it: one malformed pod or a starting kubelet is no end."""
     now, exact = snapshot.read_at(Source.PODS), exact_sandbox(snapshot)
     if memory.first is None:  # of those that an exporter before this one counted, only the listed ones matter any more
-        memory = replace(memory, first=now, counted=memory.counted & {pod.uid for pod in pods})
+        memory = replace(memory, counted=memory.counted & {pod.uid for pod in pods})
     clocks = _clocks(snapshot.readings[Source.PODS])
     step = _step(memory.clocks, clocks)
     if step:

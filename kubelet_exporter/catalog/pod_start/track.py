@@ -20,9 +20,10 @@ HALF = TIME_RESOLUTION.value / 2
 class Track:
     """What is known of one pod's start, keyed elsewhere by UID.
 
-    `listed` is when it was first listed, `exact` whether its sandbox's time is; `starts` when each container started for the first time; `blocks` when user or
-    registry held it up, and `blocked` since when they do; `evidence` whom the node's own counters blame; `skip` why it is not
-    counted, "" if it is; `verdict` is "" while there is none; `missing` whether the last listing lacked it.
+    `listed` is when it was first listed, `exact` whether its sandbox's time is; `starts` when each container started for the
+    first time; `blocks` when user or registry held it up, and `blocked` since when they do; `evidence` whom the node's own
+    counters blame; `skip` why it is not counted, "" if it is; `verdict` is "" while there is none; `missing` whether the last
+    listing lacked it.
     """
 
     pod: Pod
