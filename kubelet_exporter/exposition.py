@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from kubelet_exporter import catalog
 from kubelet_exporter.catalog.model import Metric as Column
 from kubelet_exporter.catalog.model import Table
-from kubelet_exporter.snapshot import Histogram
+from kubelet_exporter.samples import Histogram
 
 
 @dataclass(frozen=True, slots=True)

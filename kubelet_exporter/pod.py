@@ -9,12 +9,27 @@ FILLED_BY_KUBELET = frozenset({"secret", "configMap", "downwardAPI", "emptyDir",
 Role = Literal["app", "init", "sidecar"]
 
 
+Action = Literal["exec", "httpGet", "tcpSocket", "grpc", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One probe of a container: what it does and where (path and port, or command), and its times in seconds."""
+
+    action: Action = ""
+    target: str = ""
+    delay: float = 0.0
+    timeout: float = 1.0
+    period: float = 10.0
+    failures: int = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Container:
     """One container of a pod; `started` and `finished` are those of its present run, `last_*` those of the run before.
 
-    A sidecar is an init container that restarts always. `startup` tells whether it has a startup probe. `waiting` is the reason of the waiting state, "" if it does not wait;
-    `ended` is the reason of its last termination, "" if there was none.
+    A sidecar is an init container that restarts always. `waiting` is the reason of the waiting state, "" if it does not wait;
+    `ended` is the reason of its last termination, "" if there was none, `ended_at` its time, `exit_code` its status.
     """
 
     name: str
@@ -26,8 +41,12 @@ class Container:
     last_started: float | None = None
     ended: str = ""
     ended_message: str = ""
+    ended_at: float | None = None
+    exit_code: int | None = None
     restarts: int = 0
-    startup: bool = False
+    liveness: Probe | None = None
+    readiness: Probe | None = None
+    startup: Probe | None = None
 
     @property
     def first_started(self) -> float | None:

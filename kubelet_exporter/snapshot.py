@@ -7,27 +7,30 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from math import inf
 from typing import Any, TypeVar
 
 from kubelet_exporter.pod import Pod
+from kubelet_exporter.samples import Metrics
 
 
 class Source(StrEnum):
-    """What is read: five endpoints of the kubelet, two objects of the API server, and events of few pods if asked to."""
+    """What is read: endpoints of the kubelet, two objects of the API server; events of few pods and the log if asked to."""
 
     HEALTHZ = "healthz"
     PODS = "pods"
     METRICS = "metrics"
+    PROBES = "probes"
     SUMMARY = "summary"
     CONFIGZ = "configz"
     NODE = "node"
     LEASE = "lease"
     EVENTS = "events"
+    LOGS = "logs"
 
 
 APISERVER_SOURCES = frozenset({Source.NODE, Source.LEASE, Source.EVENTS})
-ALWAYS_READ = frozenset(Source) - {Source.EVENTS}
+ON_REQUEST = frozenset({Source.EVENTS, Source.LOGS})
+ALWAYS_READ = frozenset(Source) - ON_REQUEST
 
 
 class Reason(StrEnum):
@@ -89,51 +92,6 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """One line of the kubelet's metrics text."""
-
-    labels: Mapping[str, str]
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """Cumulative buckets (upper bound, count) in rising order with +Inf last, and the sum of what was observed."""
-
-    buckets: tuple[tuple[float, float], ...]
-    sum: float
-
-    @property
-    def count(self) -> float:
-        """How many observations there were."""
-        return self.buckets[-1][1]
-
-
-@dataclass(frozen=True, slots=True)
-class Metrics:
-    """Wanted samples of the kubelet's metrics text, by the literal name on the line."""
-
-    samples: Mapping[str, tuple[Sample, ...]]
-
-    def value(self, name: str) -> float | None:
-        """The value of a metric without labels."""
-        found = self.samples.get(name, ())
-        return found[0].value if found else None
-
-    def histogram(self, name: str, **labels: str) -> Histogram | None:
-        """A histogram with just these labels; None if any part of it is missing or cannot be: negative, infinite or falling."""
-        sums = [s.value for s in self.samples.get(f"{name}_sum", ()) if s.labels == labels]
-        found = [s for s in self.samples.get(f"{name}_bucket", ()) if s.labels.items() >= labels.items()]
-        pairs = sorted((float(s.labels["le"]), s.value) for s in found if len(s.labels) == len(labels) + 1)
-        counts = [count for _, count in pairs]
-        if not sums or not pairs or pairs[-1][0] != inf or counts != sorted(counts):
-            return None
-        if not all(0 <= value < inf for value in (*counts, sums[0])):
-            return None
-        return Histogram(tuple(pairs), sums[0])
-
-
-@dataclass(frozen=True, slots=True)
 class VolumeStats:
     """File system numbers of one claim, in bytes and inodes; None where the driver does not tell."""
 
@@ -149,10 +107,19 @@ class VolumeStats:
 
 
 @dataclass(frozen=True, slots=True)
+class SystemContainer:
+    """One of the node's system containers (kubelet, runtime, misc, pods) and its working set in bytes."""
+
+    name: str
+    working_set: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
-    """What is used of /stats/summary: one entry a claim, the newest where several pods share it."""
+    """What is used of /stats/summary: one entry a claim, the newest where several pods share it; system containers."""
 
     volumes: tuple[VolumeStats, ...] = ()
+    system: tuple[SystemContainer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +130,17 @@ class Condition:
     status: str
     transition: float | None = None
     heartbeat: float | None = None
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """One taint of a Node."""
+
+    key: str
+    value: str = ""
+    effect: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +157,8 @@ class Node:
     architecture: str = ""
     allocatable_pods: float | None = None
     conditions: tuple[Condition, ...] = ()
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +213,11 @@ class Snapshot:
     def metrics(self) -> Metrics | None:
         """The kubelet's own metrics."""
         return self.known(Source.METRICS, Metrics)
+
+    @property
+    def probes(self) -> Metrics | None:
+        """What the kubelet counts of probes."""
+        return self.known(Source.PROBES, Metrics)
 
     @property
     def summary(self) -> Summary | None:

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from kubelet_exporter import demo
+from kubelet_exporter.generate.texts import TITLES
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -39,7 +40,7 @@ async def show(minutes: float) -> None:
             await asyncio.sleep(minutes * 60)
             scrape = running.exporter.state.scrape().plain.decode()
             README.write_text(MARKS.sub(lambda match: match[1] + excerpt(scrape) + match[2], README.read_text()))
-            for name in ("overview", "node", "pod-start"):
+            for name in TITLES:
                 for theme in ("light", "dark"):
                     await draw(name, theme, running.prometheus, minutes)
 

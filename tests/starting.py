@@ -12,7 +12,8 @@ from kubelet_exporter.catalog.pod_start.judge import Pull
 from kubelet_exporter.catalog.pod_start.memory import Memory
 from kubelet_exporter.catalog.pod_start.track import Track
 from kubelet_exporter.pod import Container, Pod
-from kubelet_exporter.snapshot import Condition, Metrics, Node, Reading, Sample, Snapshot, Source
+from kubelet_exporter.samples import Metrics, Sample
+from kubelet_exporter.snapshot import Condition, Node, Reading, Snapshot, Source
 
 BEGIN = 1_800_000_000.0
 TIMES = {

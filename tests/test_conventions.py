@@ -18,7 +18,7 @@ from kubelet_exporter.catalog.model import MARKER, PREFIX, resolve
 METRICS = [metric for topic in TOPICS for metric in topic.metrics]
 ALERTS = [alert for topic in TOPICS for alert in topic.alerts]
 RECORDS = [record for topic in TOPICS for record in topic.records]
-PANELS = [panel for topic in TOPICS for panel in (*topic.overview, *topic.panels, *topic.pod_start)]
+PANELS = [panel for topic in TOPICS for panel in topic.panels]
 RULES = {alert.id: alert.expr for alert in ALERTS} | {record.name: record.expr for record in RECORDS}
 SERIES = {
     f"{metric}{suffix}"
@@ -131,6 +131,13 @@ def test_an_alert_holds_for_seconds(alert: Any) -> None:
 
 
 @each_alert
+def test_an_alert_inhibits_others_that_exist_and_are_about_one_node(alert: Any) -> None:
+    others = {each.id for each in ALERTS if each is not alert}
+
+    assert set(alert.inhibits) <= others
+
+
+@each_alert
 def test_a_summary_is_one_sentence_for_all_nodes(alert: Any) -> None:
     assert re.fullmatch(r"[A-Z][^\n.]*\.", alert.summary)
     assert "{{" not in alert.summary
@@ -192,14 +199,15 @@ def test_a_fact_has_meaning_and_source(fact: Any) -> None:
 
 
 def test_fact_ids_are_the_names_of_their_constants() -> None:
-    named = {name.lower(): value for name, value in vars(catalog.facts).items() if name.isupper()}
+    modules = [vars(module).items() for module in catalog.facts.MODULES]
+    named = {name.lower(): value for items in modules for name, value in items if name.isupper()}
 
     assert [] == [id_ for id_, fact in FACTS.items() if named.get(id_) is not fact]
 
 
 @each_fact
 def test_a_fact_is_used(fact: Any) -> None:
-    modules = [file for file in Path(catalog.__file__).parent.rglob("*.py") if file.name != "facts.py"]
+    modules = [file for file in Path(catalog.__file__).parent.rglob("*.py") if file.parent.name != "facts"]
 
     assert any(re.search(rf"\b{fact.id.upper()}\b", file.read_text(encoding="utf-8")) for file in modules)
 

@@ -17,12 +17,12 @@ from kubelet_exporter.pod import Pod
 from kubelet_exporter.snapshot import Lease, Source
 from kubelet_exporter.sources import decode
 from kubelet_exporter.sources.decode import Decoded, Malformed
-from kubelet_exporter.sources.endpoints import decoders
+from kubelet_exporter.sources.endpoints import TEXTS, decoders
 from kubelet_exporter.sources.pods import pods as pods_decoder
 
 SOURCES = list(decoders())
 each_source = pytest.mark.parametrize("source", SOURCES)
-each_json_source = pytest.mark.parametrize("source", [s for s in SOURCES if s not in (Source.HEALTHZ, Source.METRICS)])
+each_json_source = pytest.mark.parametrize("source", [s for s in SOURCES if s not in TEXTS])
 
 
 def names(decoded: Decoded) -> list[str]:

@@ -214,7 +214,7 @@ def test_a_startup_probe_is_known_of_its_container(kind: str) -> None:
         **{kind: [{"name": "a", "startupProbe": {"exec": {}}}, {"name": "b", "readinessProbe": {"exec": {}}}]}
     )
 
-    assert [("a", True), ("b", False)] == [(each.name, each.startup) for each in found.containers]
+    assert [("a", True), ("b", False)] == [(each.name, each.startup is not None) for each in found.containers]
 
 
 @pytest.mark.parametrize("container", [{}, {"livenessProbe": {"exec": {}}}, {"readinessProbe": None}], ids=repr)

@@ -7,7 +7,7 @@ from bodies import pods
 from decoding import decoded
 from recorded import listed_last, listings
 
-from kubelet_exporter.pod import Container, Pod
+from kubelet_exporter.pod import Container, Pod, Probe
 from kubelet_exporter.sources.pods import pods as pods_decoder
 from kubelet_exporter.units import timestamp
 
@@ -43,9 +43,22 @@ def test_a_stateful_pod_with_init_container_and_sidecar() -> None:
         volumes=frozenset({"persistentVolumeClaim", "projected"}),
         probed=True,
         containers=(
-            Container("migrate", "init", started=started + 2, finished=started + 6, ended="Completed"),
-            Container("proxy", "sidecar", started=started + 6, startup=True),
-            Container("db", "app", started=started + 7),
+            Container(
+                "migrate",
+                "init",
+                started=started + 2,
+                finished=started + 6,
+                ended="Completed",
+                ended_at=started + 6,
+                exit_code=0,
+            ),
+            Container("proxy", "sidecar", started=started + 6, startup=Probe("exec", "/bin/true", period=1)),
+            Container(
+                "db",
+                "app",
+                started=started + 7,
+                readiness=Probe("exec", "/bin/sh -c 'test -f /data/f'", delay=3, period=2),
+            ),
         ),
     ) == recorded("v1.36-film-starts", "orders-0")
 

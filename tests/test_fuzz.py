@@ -18,7 +18,7 @@ from kubelet_exporter.page import page
 from kubelet_exporter.snapshot import Source
 from kubelet_exporter.sources import recording
 from kubelet_exporter.sources.decode import Malformed
-from kubelet_exporter.sources.endpoints import PATHS, decoders
+from kubelet_exporter.sources.endpoints import PATHS, TEXTS, decoders
 
 RECORDING = Path(__file__).parent / "recordings" / "v1.36-mixed.jsonl.gz"
 
@@ -42,7 +42,7 @@ def steps(value: Any, before: Steps = ()) -> Iterator[Steps]:
 
 
 BODIES = recorded()
-JSON = [source for source in BODIES if source not in (Source.HEALTHZ, Source.METRICS)]
+JSON = [source for source in BODIES if source not in TEXTS]
 READ = {
     *(
         "items",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from kubelet_exporter.catalog import WANTED
-from kubelet_exporter.snapshot import Metrics, Sample
+from kubelet_exporter.samples import Metrics, Sample
 from kubelet_exporter.sources import recording
 from kubelet_exporter.sources.decode import Malformed
 from kubelet_exporter.sources.metrics import metrics

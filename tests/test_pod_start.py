@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 from starting import NO_IMAGE, Starts, app, container, pod, started, watched
 
-from kubelet_exporter.catalog.facts import START_BLOCK, START_CLOCK, START_GOOD, START_GOOD_STATEFUL, START_SETTLE
+from kubelet_exporter.catalog.facts.pod_start import (
+    START_BLOCK,
+    START_CLOCK,
+    START_GOOD,
+    START_GOOD_STATEFUL,
+    START_SETTLE,
+)
 from kubelet_exporter.catalog.pod_start.judge import PAIRS
 from kubelet_exporter.catalog.pod_start.metrics import outcomes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starting import Starts, app, container, pod, started, watched
 
-from kubelet_exporter.catalog.facts import START_BLOCK, START_CLOCK
+from kubelet_exporter.catalog.facts.pod_start import START_BLOCK, START_CLOCK
 from kubelet_exporter.catalog.pod_start.memory import STAGES
 from kubelet_exporter.catalog.pod_start.metrics import capabilities, progress
 from kubelet_exporter.pod import Pod

@@ -16,7 +16,7 @@ from films import RECORDINGS, Fold, film
 from simulated import reading
 from starting import Starts, app, pod, started, watched
 
-from kubelet_exporter.catalog.facts import START_CLOCK
+from kubelet_exporter.catalog.facts.pod_start import START_CLOCK
 from kubelet_exporter.catalog.pod_start.metrics import progress
 from kubelet_exporter.snapshot import Reading, Source
 from kubelet_exporter.sources import recording

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starting import app, container, pod, watched
 
-from kubelet_exporter.catalog.facts import START_BLOCK
+from kubelet_exporter.catalog.facts.pod_start import START_BLOCK
 from kubelet_exporter.pod import Container, Pod
 
 BLOCK = START_BLOCK.value

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starting import BEGIN, Starts, container, pod, pull
 
-from kubelet_exporter.catalog.facts import START_GOOD
+from kubelet_exporter.catalog.facts.pod_start import START_GOOD
 from kubelet_exporter.catalog.pod_start.judge import pulls_of
 from kubelet_exporter.catalog.pod_start.memory import REMEMBERED, Memory, advance, pending
 from kubelet_exporter.catalog.pod_start.stages import times

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starting import NO_IMAGE, Starts, app, container, pod, pull, started, watched
 
-from kubelet_exporter.catalog.facts import START_SETTLE
+from kubelet_exporter.catalog.facts.pod_start import START_SETTLE
 from kubelet_exporter.catalog.pod_start.memory import undecided_pods
 
 SETTLE = START_SETTLE.value

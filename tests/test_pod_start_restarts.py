@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from starting import BEGIN, NO_IMAGE, Starts, again, app, container, pod, started, watched
 
-from kubelet_exporter.catalog.facts import START_BLOCK
+from kubelet_exporter.catalog.facts.pod_start import START_BLOCK
 from kubelet_exporter.catalog.pod_start.memory import Memory, pending
-from kubelet_exporter.pod import Pod
+from kubelet_exporter.pod import Pod, Probe
 
 BLOCK = START_BLOCK.value
 
@@ -203,7 +203,7 @@ def test_several_init_containers_are_left_out_of_the_platforms_time_and_the_gap_
     ("startup", "init", "said"), [(True, 20.0, "good/none"), (False, 0.0, "slow/runtime")], ids=["probed", "unprobed"]
 )
 def test_a_sidecar_must_have_started_and_its_startup_probe_is_the_users(startup: bool, init: float, said: str) -> None:  # noqa: FBT001
-    proxy = container("proxy", role="sidecar", started=11, startup=startup)
+    proxy = container("proxy", role="sidecar", started=11, startup=Probe() if startup else None)
     starts = watched().pods(32, pod("a", 10, proxy, app(31), sandbox=10)).counters(33)
 
     assert said == starts.only()
@@ -211,7 +211,7 @@ def test_a_sidecar_must_have_started_and_its_startup_probe_is_the_users(startup:
 
 
 def test_a_sidecar_that_is_still_probed_stops_the_clock() -> None:
-    proxy = container("proxy", role="sidecar", started=11, startup=True)
+    proxy = container("proxy", role="sidecar", started=11, startup=Probe())
     probed = pod("a", 10, proxy, app(waiting="PodInitializing"), sandbox=10)
     starts = watched().pods(12, probed).pods(20 + 2 * BLOCK, probed)
 

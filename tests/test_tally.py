@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubelet_exporter.catalog.tally import STAGE_BOUNDS, START_BOUNDS, Interval, Tally, covered, empty, observed
-from kubelet_exporter.snapshot import Histogram
+from kubelet_exporter.samples import Histogram
 
 SECONDS = st.integers(0, 40).map(float)
 INTERVALS = st.lists(st.tuples(SECONDS, SECONDS))

@@ -31,7 +31,8 @@ from conftest import need
 from queries import nodes, parsed
 
 from kubelet_exporter.catalog import TOPICS, volumes
-from kubelet_exporter.catalog.facts import FACTS, VOLUME_FILLING
+from kubelet_exporter.catalog.facts import FACTS
+from kubelet_exporter.catalog.facts.volumes import VOLUME_FILLING
 from kubelet_exporter.catalog.model import PREFIX, resolve
 from kubelet_exporter.generate import rules
 from kubelet_exporter.generate.overrides import Overrides

@@ -26,7 +26,7 @@ from bodies import (
 )
 
 from kubelet_exporter.catalog import TOPICS
-from kubelet_exporter.catalog.facts import HEARTBEAT_PERIOD, HEARTBEAT_STALE
+from kubelet_exporter.catalog.facts.node import HEARTBEAT_PERIOD, HEARTBEAT_STALE
 from kubelet_exporter.snapshot import Reason, Source
 from kubelet_exporter.units import host_port, rfc3339
 

@@ -15,7 +15,8 @@ from kubelet_exporter.catalog import (
     waiting,
 )
 from kubelet_exporter.catalog.model import Table, Topic
-from kubelet_exporter.snapshot import Histogram, Snapshot
+from kubelet_exporter.samples import Histogram
+from kubelet_exporter.snapshot import Snapshot
 
 TOPICS: tuple[Topic, ...] = (
     exporter.TOPIC,

@@ -4,23 +4,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kubelet_exporter import __version__
-from kubelet_exporter.catalog.facts import HOLD_LONG, HOLD_SHORT
+from kubelet_exporter.catalog.facts.times import HOLD_LONG, HOLD_SHORT
 from kubelet_exporter.catalog.model import Alert, Fold, Metric, Panel, Query, Record, Runbook, Table, Topic
-from kubelet_exporter.snapshot import APISERVER_SOURCES, Reading, Reason, Snapshot, Source
+from kubelet_exporter.snapshot import APISERVER_SOURCES, ON_REQUEST, Reading, Reason, Snapshot, Source
 
 RIGHTS: Mapping[Source, str] = {
     Source.HEALTHZ: "nodes/healthz",
     Source.PODS: "nodes/pods",
     Source.METRICS: "nodes/metrics",
+    Source.PROBES: "nodes/metrics",
     Source.SUMMARY: "nodes/stats",
     Source.CONFIGZ: "nodes/configz",
     Source.NODE: "nodes",
     Source.LEASE: "leases",
     Source.EVENTS: "events",
+    Source.LOGS: "nodes/log",
 }
 DROPS: Mapping[Source, tuple[str, ...]] = {
     Source.PODS: ("malformed", "duplicate"),
     Source.METRICS: ("malformed", "not_finite"),
+    Source.PROBES: ("malformed", "not_finite"),
     Source.SUMMARY: ("malformed", "excluded"),
     Source.NODE: ("malformed", "duplicate"),
 }
@@ -102,8 +105,8 @@ def readings(snapshot: Snapshot, _: Memory) -> Iterator[Reading]:
 
 
 def used(snapshot: Snapshot) -> list[Source]:
-    """The sources that this exporter reads; events only if it was asked to."""
-    return [source for source in Source if source is not Source.EVENTS or source in snapshot.readings]
+    """The sources that this exporter reads; events and the log only if it was asked to."""
+    return [source for source in Source if source not in ON_REQUEST or source in snapshot.readings]
 
 
 def totals(snapshot: Snapshot, memory: Memory) -> Iterator[Totals]:
@@ -308,42 +311,44 @@ TOPIC = Topic(
     ),
     alerts=(SOURCE_DOWN, RIGHT_MISSING, LEFT_OUT),
     records=(ANSWERING,),
-    overview=(
-        Panel(
-            "Sources down",
-            "Sources (endpoints of kubelets, objects of the API server) whose last reading failed.",
-            (Query(f"sum(max by (cluster, node, source) ({SOURCE_UP.shown()}) == bool 0)", "down"),),
-            kind="stat",
-            unit="none",
-            mappings={"0": ("0", "green")},
-            width=4,
-            height=4,
+    boards={
+        "overview": (
+            Panel(
+                "Sources down",
+                "Sources (endpoints of kubelets, objects of the API server) whose last reading failed.",
+                (Query(f"sum(max by (cluster, node, source) ({SOURCE_UP.shown()}) == bool 0)", "down"),),
+                kind="stat",
+                unit="none",
+                mappings={"0": ("0", "green")},
+                width=4,
+                height=4,
+            ),
         ),
-    ),
-    panels=(
-        Panel(
-            "Sources",
-            "Whether the last reading of each source succeeded on every chosen node.",
-            (Query(f"min by (source) ({SOURCE_UP.shown()})", "{{source}}"),),
-            kind="state-timeline",
-            unit="none",
-            mappings={"0": ("down", "red"), "1": ("up", "green")},
-            width=12,
+        "node": (
+            Panel(
+                "Sources",
+                "Whether the last reading of each source succeeded on every chosen node.",
+                (Query(f"min by (source) ({SOURCE_UP.shown()})", "{{source}}"),),
+                kind="state-timeline",
+                unit="none",
+                mappings={"0": ("down", "red"), "1": ("up", "green")},
+                width=12,
+            ),
+            Panel(
+                "Failed readings",
+                "Failed readings a second, by source. The counter also has the reason.",
+                (Query(f"sum by (source) (rate({SOURCE_ERRORS.shown()}[$__rate_interval]))", "{{source}}"),),
+                unit="reqps",
+                width=6,
+            ),
+            Panel(
+                "Duration of readings",
+                "How long the last reading of each source took, on the slowest chosen node.",
+                (Query(f"max by (source) ({SOURCE_DURATION.shown()})", "{{source}}"),),
+                unit="s",
+                width=6,
+            ),
         ),
-        Panel(
-            "Failed readings",
-            "Failed readings a second, by source. The counter also has the reason.",
-            (Query(f"sum by (source) (rate({SOURCE_ERRORS.shown()}[$__rate_interval]))", "{{source}}"),),
-            unit="reqps",
-            width=6,
-        ),
-        Panel(
-            "Duration of readings",
-            "How long the last reading of each source took, on the slowest chosen node.",
-            (Query(f"max by (source) ({SOURCE_DURATION.shown()})", "{{source}}"),),
-            unit="s",
-            width=6,
-        ),
-    ),
+    },
     fold=Fold({source: Totals(source) for source in Source}, advance),
 )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from kubelet_exporter.catalog.model import Metric, Panel, Query, Table, Topic
 from kubelet_exporter.catalog.pod_start.evidence import PULL
-from kubelet_exporter.snapshot import Histogram, Metrics, Snapshot
+from kubelet_exporter.samples import Histogram, Metrics
+from kubelet_exporter.snapshot import Snapshot
 
 # Subset of the kubelet's bounds (pkg/kubelet/metrics/metrics.go imagePullDurationBuckets).
 BOUNDS = frozenset({1.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, math.inf})
@@ -54,20 +55,22 @@ TOPIC = Topic(
     title="Image pulls",
     question="How long do image pulls take on this node, by the size of the image?",
     tables=(Table(pulls, (IMAGE_PULL_BY_SIZE,)),),
-    pod_start=(
-        Panel(
-            "Image pulls by size",
-            "Mean time of pulls with their wait in the queue, by image size.",
-            (
-                Query(
-                    f"sum by (size) (rate({IMAGE_PULL_BY_SIZE.shown('_sum')}[$__rate_interval])) "
-                    f"/ sum by (size) (rate({IMAGE_PULL_BY_SIZE.shown('_count')}[$__rate_interval]))",
-                    "{{size}}",
+    boards={
+        "pod-start": (
+            Panel(
+                "Image pulls by size",
+                "Mean time of pulls with their wait in the queue, by image size.",
+                (
+                    Query(
+                        f"sum by (size) (rate({IMAGE_PULL_BY_SIZE.shown('_sum')}[$__rate_interval])) "
+                        f"/ sum by (size) (rate({IMAGE_PULL_BY_SIZE.shown('_count')}[$__rate_interval]))",
+                        "{{size}}",
+                    ),
                 ),
+                unit="s",
+                width=12,
             ),
-            unit="s",
-            width=12,
         ),
-    ),
+    },
     wanted=frozenset({PULL}),
 )

@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kubelet_exporter.snapshot import Histogram, Snapshot
+from kubelet_exporter.samples import Histogram
+from kubelet_exporter.snapshot import Snapshot
 
 PREFIX = "kubelet_exporter_"
 
 Kind = Literal["gauge", "counter", "histogram", "info"]
 Stability = Literal["ALPHA", "STABLE"]
 Severity = Literal["critical", "warning", "info"]
+Board = Literal["overview", "node", "pod-start", "runtime"]
 Unit = Literal["seconds", "bytes", "ratio", "pods", "percent", ""]
 Number = float | int | None
 Value = Number | Histogram
@@ -157,7 +159,10 @@ class Runbook:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """An alerting rule; `hold` is its `for`, `keep_firing` its `keep_firing_for`."""
+    """An alerting rule; `hold` is its `for`, `keep_firing` its `keep_firing_for`.
+
+    While it fires, Alertmanager mutes the alerts of `inhibits`, by id, on the same cluster and node.
+    """
 
     id: str
     expr: str
@@ -167,6 +172,7 @@ class Alert:
     description: str
     runbook: Runbook
     keep_firing: Fact | None = None
+    inhibits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +228,7 @@ class Fold:
 class Topic:
     """One concern: the question it answers, what it reads of the kubelet's metrics text, and everything it makes.
 
-    Its panels stand on the dashboards Overview (`overview`), Node (`panels`) and Pod start (`pod_start`).
+    Its panels stand on the dashboards that `boards` names.
     """
 
     name: str
@@ -231,9 +237,7 @@ class Topic:
     tables: tuple[Table, ...]
     alerts: tuple[Alert, ...] = ()
     records: tuple[Record, ...] = ()
-    overview: tuple[Panel, ...] = ()
-    panels: tuple[Panel, ...] = ()
-    pod_start: tuple[Panel, ...] = ()
+    boards: Mapping[Board, Sequence[Panel]] = field(default_factory=dict)
     wanted: frozenset[str] = frozenset()
     fold: Fold | None = None
 
@@ -241,3 +245,8 @@ class Topic:
     def metrics(self) -> Sequence[Metric]:
         """All metrics of this topic."""
         return [metric for table in self.tables for metric in table.metrics]
+
+    @property
+    def panels(self) -> Sequence[Panel]:
+        """All panels of this topic, on whatever dashboard."""
+        return [panel for panels in self.boards.values() for panel in panels]

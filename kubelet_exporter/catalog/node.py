@@ -4,14 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubelet_exporter.catalog import exporter
-from kubelet_exporter.catalog.facts import (
-    HEARTBEAT_PERIOD,
-    HEARTBEAT_STALE,
-    HOLD_AT_ONCE,
-    HOLD_SHORT,
-    LEASE_DURATION,
-    LEASE_STALE,
-)
+from kubelet_exporter.catalog.facts.node import HEARTBEAT_PERIOD, HEARTBEAT_STALE, LEASE_DURATION, LEASE_STALE
+from kubelet_exporter.catalog.facts.times import HOLD_AT_ONCE, HOLD_SHORT
 from kubelet_exporter.catalog.model import Alert, Metric, Panel, Query, Runbook, Table, Topic
 from kubelet_exporter.snapshot import Condition, Lease, Node, Snapshot
 
@@ -186,83 +180,85 @@ TOPIC = Topic(
         Table(leases, (NODE_LEASE_RENEW,)),
     ),
     alerts=(NOT_READY, PRESSURE, LEASE_NOT_RENEWED, HEARTBEAT_OLD),
-    overview=(
-        Panel(
-            "Nodes",
-            "Nodes whose exporter reports.",
-            (
-                Query(
-                    f"count(count by (cluster, node) ({NODE_CONDITION.shown(condition='Ready', status='True')}))",
-                    "nodes",
+    boards={
+        "overview": (
+            Panel(
+                "Nodes",
+                "Nodes whose exporter reports.",
+                (
+                    Query(
+                        f"count(count by (cluster, node) ({NODE_CONDITION.shown(condition='Ready', status='True')}))",
+                        "nodes",
+                    ),
                 ),
+                kind="stat",
+                unit="none",
+                width=4,
+                height=4,
             ),
-            kind="stat",
-            unit="none",
-            width=4,
-            height=4,
-        ),
-        Panel(
-            "Not ready",
-            "Nodes whose Ready condition is not True.",
-            (
-                Query(
-                    f"sum(max by (cluster, node) ({NODE_CONDITION.shown(condition='Ready', status='True')}) == bool 0)",
-                    "not ready",
+            Panel(
+                "Not ready",
+                "Nodes whose Ready condition is not True.",
+                (
+                    Query(
+                        f"sum(max by (cluster, node) ({NODE_CONDITION.shown(condition='Ready', status='True')}) == bool 0)",
+                        "not ready",
+                    ),
                 ),
+                kind="stat",
+                unit="none",
+                mappings={"0": ("0", "green")},
+                width=4,
+                height=4,
             ),
-            kind="stat",
-            unit="none",
-            mappings={"0": ("0", "green")},
-            width=4,
-            height=4,
-        ),
-        READY_PANEL,
-        Panel(
-            "Versions",
-            "Kubelet, runtime, kernel and operating system of each node.",
-            (
-                Query(
-                    "count by (cluster, node, kubelet_version, runtime_version, kernel_version, os_image) "
-                    f"({NODE_INFO.shown()})",
-                    "",
+            READY_PANEL,
+            Panel(
+                "Versions",
+                "Kubelet, runtime, kernel and operating system of each node.",
+                (
+                    Query(
+                        "count by (cluster, node, kubelet_version, runtime_version, kernel_version, os_image) "
+                        f"({NODE_INFO.shown()})",
+                        "",
+                    ),
                 ),
+                kind="table",
+                unit="none",
+                width=12,
             ),
-            kind="table",
-            unit="none",
-            width=12,
         ),
-    ),
-    panels=(
-        READY_PANEL,
-        Panel(
-            "Conditions",
-            "Conditions that are True, custom ones of node-problem-detector too. Ready should be, the others should not.",
-            (
-                Query(
-                    f"max by (cluster, node, condition) ({NODE_CONDITION.shown(status='True', condition='!=Ready')})",
-                    "{{node}} {{condition}}",
+        "node": (
+            READY_PANEL,
+            Panel(
+                "Conditions",
+                "Conditions that are True, custom ones of node-problem-detector too. Ready should be, the others should not.",
+                (
+                    Query(
+                        f"max by (cluster, node, condition) ({NODE_CONDITION.shown(status='True', condition='!=Ready')})",
+                        "{{node}} {{condition}}",
+                    ),
                 ),
+                kind="state-timeline",
+                unit="none",
+                mappings={"0": ("no", "green"), "1": ("yes", "red")},
+                width=12,
             ),
-            kind="state-timeline",
-            unit="none",
-            mappings={"0": ("no", "green"), "1": ("yes", "red")},
-            width=12,
+            Panel(
+                "Time since the Lease was renewed",
+                "Age of the last renewal of the node's Lease, the heartbeat that the API server goes by.",
+                (Query(f"time() - max by (cluster, node) ({NODE_LEASE_RENEW.shown()})"),),
+                unit="s",
+                limits=((LEASE_STALE, "red"),),
+                width=12,
+            ),
+            Panel(
+                "Time since the Ready condition was reported",
+                f"Age of the Ready condition's heartbeat. Up to {HEARTBEAT_PERIOD:text} is normal while nothing changes.",
+                (Query(f"time() - max by (cluster, node) ({NODE_CONDITION_HEARTBEAT.shown(condition='Ready')})"),),
+                unit="s",
+                limits=((HEARTBEAT_STALE, "red"),),
+                width=12,
+            ),
         ),
-        Panel(
-            "Time since the Lease was renewed",
-            "Age of the last renewal of the node's Lease, the heartbeat that the API server goes by.",
-            (Query(f"time() - max by (cluster, node) ({NODE_LEASE_RENEW.shown()})"),),
-            unit="s",
-            limits=((LEASE_STALE, "red"),),
-            width=12,
-        ),
-        Panel(
-            "Time since the Ready condition was reported",
-            f"Age of the Ready condition's heartbeat. Up to {HEARTBEAT_PERIOD:text} is normal while nothing changes.",
-            (Query(f"time() - max by (cluster, node) ({NODE_CONDITION_HEARTBEAT.shown(condition='Ready')})"),),
-            unit="s",
-            limits=((HEARTBEAT_STALE, "red"),),
-            width=12,
-        ),
-    ),
+    },
 )

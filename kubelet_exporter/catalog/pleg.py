@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from math import inf
 
 from kubelet_exporter.catalog import exporter
-from kubelet_exporter.catalog.facts import (
-    HOLD_AT_ONCE,
-    HOLD_LONG,
+from kubelet_exporter.catalog.facts.pleg import (
     PLEG_QUANTILE,
     PLEG_RELIST_PERIOD,
     PLEG_RELIST_SLOW,
     PLEG_STALE,
     PLEG_UNHEALTHY,
 )
+from kubelet_exporter.catalog.facts.times import HOLD_AT_ONCE, HOLD_LONG
 from kubelet_exporter.catalog.model import Alert, Fold, Metric, Panel, Query, Record, Runbook, Table, Topic
-from kubelet_exporter.snapshot import Histogram, Snapshot, Source
+from kubelet_exporter.samples import Histogram
+from kubelet_exporter.snapshot import Snapshot, Source
 
 LAST_SEEN = "kubelet_pleg_last_seen_seconds"
 DURATION = "kubelet_pleg_relist_duration_seconds"
@@ -143,52 +143,54 @@ TOPIC = Topic(
     tables=(Table(last_relist, (PLEG_LAST_RELIST,)), Table(relists, (PLEG_RELIST_DURATION, PLEG_RELIST_INTERVAL))),
     alerts=(STALE, SLOW),
     records=(DURATION_QUANTILE, RELIST_RATE),
-    overview=(
-        Panel(
-            "Oldest relist",
-            f"The node whose last relist is oldest, and its age. Normal is the interval at which the "
-            f"exporter reads /metrics, and a second or two; at {PLEG_UNHEALTHY:text} the node turns NotReady.",
-            (Query(f"topk(1, time() - max by (cluster, node) ({PLEG_LAST_RELIST.shown()}))"),),
-            kind="stat",
-            unit="s",
-            limits=((PLEG_STALE, "red"),),
-            width=4,
-            height=4,
-        ),
-    ),
-    panels=(
-        Panel(
-            "Time since the last relist",
-            f"It grows while the runtime hangs, also when the kubelet's metrics no longer answer. At {PLEG_UNHEALTHY:text} the node turns NotReady.",
-            (Query(f"time() - max by (cluster, node) ({PLEG_LAST_RELIST.shown()})"),),
-            unit="s",
-            limits=((PLEG_STALE, "orange"), (PLEG_UNHEALTHY, "red")),
-        ),
-        Panel(
-            "Relist time",
-            f"{PLEG_QUANTILE:text} quantile and mean. The articles' line is {PLEG_RELIST_SLOW:text}.",
-            (
-                Query(
-                    f"histogram_quantile({PLEG_QUANTILE}, sum by (cluster, node, le) "
-                    f"(rate({PLEG_RELIST_DURATION.shown('_bucket')}[$__rate_interval])))",
-                    "{{node}} quantile",
-                ),
-                Query(
-                    f"sum by (cluster, node) (rate({PLEG_RELIST_DURATION.shown('_sum')}[$__rate_interval])) "
-                    f"/ sum by (cluster, node) (rate({PLEG_RELIST_DURATION.shown('_count')}[$__rate_interval]))",
-                    "{{node}} mean",
-                ),
+    boards={
+        "overview": (
+            Panel(
+                "Oldest relist",
+                f"The node whose last relist is oldest, and its age. Normal is the interval at which the "
+                f"exporter reads /metrics, and a second or two; at {PLEG_UNHEALTHY:text} the node turns NotReady.",
+                (Query(f"topk(1, time() - max by (cluster, node) ({PLEG_LAST_RELIST.shown()}))"),),
+                kind="stat",
+                unit="s",
+                limits=((PLEG_STALE, "red"),),
+                width=4,
+                height=4,
             ),
-            unit="s",
-            limits=((PLEG_RELIST_SLOW, "red"),),
         ),
-        Panel(
-            "Relists a second",
-            "About one a second on a healthy node; it falls when relists take long and is zero while one hangs.",
-            (Query(f"sum by (cluster, node) (rate({PLEG_RELIST_DURATION.shown('_count')}[$__rate_interval]))"),),
-            unit="ops",
+        "node": (
+            Panel(
+                "Time since the last relist",
+                f"It grows while the runtime hangs, also when the kubelet's metrics no longer answer. At {PLEG_UNHEALTHY:text} the node turns NotReady.",
+                (Query(f"time() - max by (cluster, node) ({PLEG_LAST_RELIST.shown()})"),),
+                unit="s",
+                limits=((PLEG_STALE, "orange"), (PLEG_UNHEALTHY, "red")),
+            ),
+            Panel(
+                "Relist time",
+                f"{PLEG_QUANTILE:text} quantile and mean. The articles' line is {PLEG_RELIST_SLOW:text}.",
+                (
+                    Query(
+                        f"histogram_quantile({PLEG_QUANTILE}, sum by (cluster, node, le) "
+                        f"(rate({PLEG_RELIST_DURATION.shown('_bucket')}[$__rate_interval])))",
+                        "{{node}} quantile",
+                    ),
+                    Query(
+                        f"sum by (cluster, node) (rate({PLEG_RELIST_DURATION.shown('_sum')}[$__rate_interval])) "
+                        f"/ sum by (cluster, node) (rate({PLEG_RELIST_DURATION.shown('_count')}[$__rate_interval]))",
+                        "{{node}} mean",
+                    ),
+                ),
+                unit="s",
+                limits=((PLEG_RELIST_SLOW, "red"),),
+            ),
+            Panel(
+                "Relists a second",
+                "About one a second on a healthy node; it falls when relists take long and is zero while one hangs.",
+                (Query(f"sum by (cluster, node) (rate({PLEG_RELIST_DURATION.shown('_count')}[$__rate_interval]))"),),
+                unit="ops",
+            ),
         ),
-    ),
+    },
     wanted=frozenset({LAST_SEEN, DURATION, INTERVAL}),
     fold=Fold(None, advance),
 )

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubelet_exporter.catalog.facts import HOLD_LONG, PODS_BUSY, PODS_FARGATE_LIMIT, PODS_NEAR_LIMIT
+from kubelet_exporter.catalog.facts.pods import PODS_BUSY, PODS_FARGATE_LIMIT, PODS_NEAR_LIMIT
+from kubelet_exporter.catalog.facts.times import HOLD_LONG
 from kubelet_exporter.catalog.model import Alert, Metric, Panel, Query, Record, Runbook, Table, Topic
 from kubelet_exporter.pod import Pod
 from kubelet_exporter.snapshot import Snapshot
@@ -105,53 +106,55 @@ TOPIC = Topic(
     tables=(Table(phases, (PODS,)), Table(limits, (PODS_LIMIT,))),
     alerts=(NEAR_LIMIT,),
     records=(IN_USE, IN_USE_RATIO),
-    overview=(
-        Panel(
-            "Pods in use",
-            "Pods that are neither Succeeded nor Failed.",
-            (Query(f"sum(max by (cluster, node, phase) ({PODS.shown(phase='!~Succeeded|Failed')}))", "pods"),),
-            kind="stat",
-            unit="none",
-            width=4,
-            height=4,
-        ),
-        Panel(
-            "Pods in use, share of the limit",
-            "Share of its own pod limit that is in use, on the ten fullest nodes.",
-            (
-                Query(
-                    f"topk(10, sum by (cluster, node) (max by (cluster, node, phase) ({PODS.shown(phase='!~Succeeded|Failed')})) "
-                    f"/ max by (cluster, node) ({PODS_LIMIT.shown()}))"
+    boards={
+        "overview": (
+            Panel(
+                "Pods in use",
+                "Pods that are neither Succeeded nor Failed.",
+                (Query(f"sum(max by (cluster, node, phase) ({PODS.shown(phase='!~Succeeded|Failed')}))", "pods"),),
+                kind="stat",
+                unit="none",
+                width=4,
+                height=4,
+            ),
+            Panel(
+                "Pods in use, share of the limit",
+                "Share of its own pod limit that is in use, on the ten fullest nodes.",
+                (
+                    Query(
+                        f"topk(10, sum by (cluster, node) (max by (cluster, node, phase) ({PODS.shown(phase='!~Succeeded|Failed')})) "
+                        f"/ max by (cluster, node) ({PODS_LIMIT.shown()}))"
+                    ),
                 ),
+                unit="percentunit",
+                limits=((PODS_NEAR_LIMIT, "red"),),
+                width=12,
             ),
-            unit="percentunit",
-            limits=((PODS_NEAR_LIMIT, "red"),),
-            width=12,
         ),
-    ),
-    panels=(
-        Panel(
-            "Pods by phase",
-            "Pods that the kubelets of the chosen nodes list, by phase, beside what these nodes take.",
-            (
-                Query(f"sum by (phase) (max by (cluster, node, phase) ({PODS.shown()}))", "{{phase}}"),
-                Query(f"sum(max by (cluster, node) ({PODS_LIMIT.shown()}))", "limit"),
-            ),
-            unit="none",
-            width=12,
-        ),
-        Panel(
-            "Pods in use on each node",
-            "Pods that are neither Succeeded nor Failed. "
-            f"The articles expect trouble from {PODS_BUSY:text} on, whatever the node's limit.",
-            (
-                Query(
-                    f"sum by (cluster, node) (max by (cluster, node, phase) ({PODS.shown(phase='!~Succeeded|Failed')}))"
+        "node": (
+            Panel(
+                "Pods by phase",
+                "Pods that the kubelets of the chosen nodes list, by phase, beside what these nodes take.",
+                (
+                    Query(f"sum by (phase) (max by (cluster, node, phase) ({PODS.shown()}))", "{{phase}}"),
+                    Query(f"sum(max by (cluster, node) ({PODS_LIMIT.shown()}))", "limit"),
                 ),
+                unit="none",
+                width=12,
             ),
-            unit="none",
-            limits=((PODS_BUSY, "orange"),),
-            width=12,
+            Panel(
+                "Pods in use on each node",
+                "Pods that are neither Succeeded nor Failed. "
+                f"The articles expect trouble from {PODS_BUSY:text} on, whatever the node's limit.",
+                (
+                    Query(
+                        f"sum by (cluster, node) (max by (cluster, node, phase) ({PODS.shown(phase='!~Succeeded|Failed')}))"
+                    ),
+                ),
+                unit="none",
+                limits=((PODS_BUSY, "orange"),),
+                width=12,
+            ),
         ),
-    ),
+    },
 )

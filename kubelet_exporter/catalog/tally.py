@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import inf
 
-from kubelet_exporter.snapshot import Histogram
+from kubelet_exporter.samples import Histogram
 
 Interval = tuple[float, float]
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kubelet_exporter.catalog.facts import HOLD_AT_ONCE, TERMINATION_STUCK
+from kubelet_exporter.catalog.facts.pods import TERMINATION_STUCK
+from kubelet_exporter.catalog.facts.times import HOLD_AT_ONCE
 from kubelet_exporter.catalog.model import Alert, Fold, Metric, Panel, Query, Runbook, Table, Topic
 from kubelet_exporter.catalog.tally import START_BOUNDS, Tally, empty, observed
 from kubelet_exporter.pod import Pod
@@ -137,34 +138,36 @@ TOPIC = Topic(
         Table(overdue, (OVERDUE,), per="pod"),
     ),
     alerts=(STUCK,),
-    pod_start=(
-        Panel(
-            "Time to terminate",
-            "Median and slowest tenth of the time from asking for a deletion to the pod's being gone, grace period included.",
-            (Query(_quantile("0.5"), "median"), Query(_quantile("0.9"), "slowest tenth")),
-            unit="s",
-            width=12,
-        ),
-        Panel(
-            "Pods being deleted",
-            "Pods that are being deleted, in their grace period or past it.",
-            (Query(f"sum(max by (cluster, node) ({TERMINATING.shown()}))", "being deleted"),),
-            unit="none",
-            width=12,
-        ),
-        Panel(
-            "Longest overdue",
-            f"Time since pods should be gone; the ten longest. {TERMINATION_STUCK:text} are too long.",
-            (
-                Query(
-                    f"topk(10, max by (cluster, node, namespace, pod) ({OVERDUE.shown()}))",
-                    "{{namespace}}/{{pod}} on {{node}}",
-                ),
+    boards={
+        "pod-start": (
+            Panel(
+                "Time to terminate",
+                "Median and slowest tenth of the time from asking for a deletion to the pod's being gone, grace period included.",
+                (Query(_quantile("0.5"), "median"), Query(_quantile("0.9"), "slowest tenth")),
+                unit="s",
+                width=12,
             ),
-            unit="s",
-            limits=((TERMINATION_STUCK, "red"),),
-            width=24,
+            Panel(
+                "Pods being deleted",
+                "Pods that are being deleted, in their grace period or past it.",
+                (Query(f"sum(max by (cluster, node) ({TERMINATING.shown()}))", "being deleted"),),
+                unit="none",
+                width=12,
+            ),
+            Panel(
+                "Longest overdue",
+                f"Time since pods should be gone; the ten longest. {TERMINATION_STUCK:text} are too long.",
+                (
+                    Query(
+                        f"topk(10, max by (cluster, node, namespace, pod) ({OVERDUE.shown()}))",
+                        "{{namespace}}/{{pod}} on {{node}}",
+                    ),
+                ),
+                unit="s",
+                limits=((TERMINATION_STUCK, "red"),),
+                width=24,
+            ),
         ),
-    ),
+    },
     fold=Fold(Memory(), advance),
 )

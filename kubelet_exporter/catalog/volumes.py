@@ -3,15 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kubelet_exporter.catalog.facts import (
-    HOLD_AT_ONCE,
-    HOLD_HOUR,
-    HOLD_LONG,
-    VOLUME_FILLING,
-    VOLUME_FULL,
-    VOLUME_STATS_PERIOD,
-    VOLUME_STATS_STALE,
-)
+from kubelet_exporter.catalog.facts.times import HOLD_AT_ONCE, HOLD_HOUR, HOLD_LONG
+from kubelet_exporter.catalog.facts.volumes import VOLUME_FILLING, VOLUME_FULL, VOLUME_STATS_PERIOD, VOLUME_STATS_STALE
 from kubelet_exporter.catalog.model import Alert, Fold, Metric, Panel, Query, Record, Runbook, Table, Topic
 from kubelet_exporter.snapshot import Snapshot, Source, VolumeStats
 
@@ -196,47 +189,49 @@ TOPIC = Topic(
     tables=(Table(volumes, (CAPACITY, AVAILABLE, USED, INODES, INODES_FREE, INODES_USED, STATS_TIME), per="volume"),),
     alerts=(FILLING, FULL, INODES_FULL, STATS_STALE),
     records=(USED_RATIO, INODES_USED_RATIO),
-    overview=(
-        Panel(
-            "Fullest volume",
-            "The fullest claim and its used share.",
-            (Query(f"topk(1, {SHOWN_RATIO})", LEGEND),),
-            kind="stat",
-            unit="percentunit",
-            limits=((VOLUME_FILLING, "orange"), (VOLUME_FULL, "red")),
-            width=4,
-            height=4,
+    boards={
+        "overview": (
+            Panel(
+                "Fullest volume",
+                "The fullest claim and its used share.",
+                (Query(f"topk(1, {SHOWN_RATIO})", LEGEND),),
+                kind="stat",
+                unit="percentunit",
+                limits=((VOLUME_FILLING, "orange"), (VOLUME_FULL, "red")),
+                width=4,
+                height=4,
+            ),
+            Panel(
+                "Fullest volumes",
+                f"The ten fullest claims. The articles' line is {VOLUME_FILLING:text}.",
+                (Query(f"topk(10, {SHOWN_RATIO})", LEGEND),),
+                unit="percentunit",
+                limits=((VOLUME_FILLING, "orange"), (VOLUME_FULL, "red")),
+                width=12,
+            ),
         ),
-        Panel(
-            "Fullest volumes",
-            f"The ten fullest claims. The articles' line is {VOLUME_FILLING:text}.",
-            (Query(f"topk(10, {SHOWN_RATIO})", LEGEND),),
-            unit="percentunit",
-            limits=((VOLUME_FILLING, "orange"), (VOLUME_FULL, "red")),
-            width=12,
+        "node": (
+            Panel(
+                "Used share of volumes",
+                f"1 - available / capacity of each claim. The articles' line is {VOLUME_FILLING:text}.",
+                (Query(SHOWN_RATIO, LEGEND),),
+                unit="percentunit",
+                limits=((VOLUME_FILLING, "orange"), (VOLUME_FULL, "red")),
+            ),
+            Panel(
+                "Available bytes",
+                "Bytes that can still be written to each claim.",
+                (Query(f"min by (cluster, namespace, persistentvolumeclaim) ({AVAILABLE.shown()})", LEGEND),),
+                unit="bytes",
+            ),
+            Panel(
+                "Used share of inodes",
+                "1 - free / all inodes of each claim that has a number of them.",
+                (Query(SHOWN_INODES, LEGEND),),
+                unit="percentunit",
+                limits=((VOLUME_FULL, "red"),),
+            ),
         ),
-    ),
-    panels=(
-        Panel(
-            "Used share of volumes",
-            f"1 - available / capacity of each claim. The articles' line is {VOLUME_FILLING:text}.",
-            (Query(SHOWN_RATIO, LEGEND),),
-            unit="percentunit",
-            limits=((VOLUME_FILLING, "orange"), (VOLUME_FULL, "red")),
-        ),
-        Panel(
-            "Available bytes",
-            "Bytes that can still be written to each claim.",
-            (Query(f"min by (cluster, namespace, persistentvolumeclaim) ({AVAILABLE.shown()})", LEGEND),),
-            unit="bytes",
-        ),
-        Panel(
-            "Used share of inodes",
-            "1 - free / all inodes of each claim that has a number of them.",
-            (Query(SHOWN_INODES, LEGEND),),
-            unit="percentunit",
-            limits=((VOLUME_FULL, "red"),),
-        ),
-    ),
+    },
     fold=Fold({}, advance),
 )

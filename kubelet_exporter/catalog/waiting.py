@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubelet_exporter.catalog.facts import HOLD_LONG, WAITING_MANY
+from kubelet_exporter.catalog.facts.pods import WAITING_MANY
+from kubelet_exporter.catalog.facts.times import HOLD_LONG
 from kubelet_exporter.catalog.model import Alert, Metric, Panel, Query, Runbook, Table, Topic
 from kubelet_exporter.catalog.pods import distinct
 from kubelet_exporter.snapshot import Snapshot
@@ -79,13 +80,19 @@ TOPIC = Topic(
     question="Which reasons keep containers of this node waiting?",
     tables=(Table(waiting, (CONTAINERS_WAITING,)),),
     alerts=(RUNTIME_WAITS,),
-    pod_start=(
-        Panel(
-            "Containers waiting",
-            "Containers that wait, by reason. ContainerCreating and PodInitializing are ordinary, if they pass.",
-            (Query(f"sum by (reason) (max by (cluster, node, reason) ({CONTAINERS_WAITING.shown()}))", "{{reason}}"),),
-            unit="none",
-            width=12,
+    boards={
+        "pod-start": (
+            Panel(
+                "Containers waiting",
+                "Containers that wait, by reason. ContainerCreating and PodInitializing are ordinary, if they pass.",
+                (
+                    Query(
+                        f"sum by (reason) (max by (cluster, node, reason) ({CONTAINERS_WAITING.shown()}))", "{{reason}}"
+                    ),
+                ),
+                unit="none",
+                width=12,
+            ),
         ),
-    ),
+    },
 )

@@ -14,7 +14,7 @@ import grafanalib.core as G  # noqa: N812 (the name that grafanalib's own docume
 from grafanalib._gen import DashboardEncoder
 
 from kubelet_exporter.catalog import exporter
-from kubelet_exporter.catalog.model import Fact, Panel, Topic, resolve
+from kubelet_exporter.catalog.model import Board, Fact, Panel, resolve
 from kubelet_exporter.generate.layout import COLUMNS, Place, end, laid_out
 from kubelet_exporter.generate.overrides import Overrides, facts_with
 from kubelet_exporter.generate.texts import MARK, TITLES, Facts, in_reading_order
@@ -24,9 +24,10 @@ Json = dict[str, Any]
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 TAGS = ["kubelet", "kubelet-exporter"]
 UIDS = {name: f"kubelet-exporter-{name}" for name in TITLES}
-SUBTITLES = {
+SUBTITLES: Mapping[Board, str] = {
     "overview": "Are the kubelets of these clusters well, and which node needs a look?",
     "node": "What is wrong with this kubelet? One row for each concern.",
+    "runtime": "Are the kubelet and its runtime alive and keeping up, and what do they wait for?",
     "pod-start": "Do pods start in time; if not, where is the time lost, and whose fault is it?",
 }
 NODE_URL = f"/d/{UIDS['node']}?${{datasource:queryparam}}&${{job:queryparam}}&${{cluster:queryparam}}&${{__url_time_range}}&var-node="
@@ -111,15 +112,14 @@ class _Dashboard(G.Dashboard):
 def files(overrides: Overrides) -> Mapping[str, str]:
     """Relative path and content of every dashboard."""
     facts = facts_with(overrides)
-    built = {
+    built: Mapping[Board, list[_Panel]] = {
         "overview": _overview(facts),
-        "node": _rows(facts, [(topic, topic.panels) for topic in in_reading_order()]),
-        "pod-start": _rows(facts, [(topic, topic.pod_start) for topic in in_reading_order()]),
+        **{board: _rows(facts, board) for board in TITLES if board != "overview"},
     }
     return {f"dashboards/{name}.json": _text(name, panels) for name, panels in built.items()}
 
 
-def _text(name: str, panels: Sequence[_Panel]) -> str:
+def _text(name: Board, panels: Sequence[_Panel]) -> str:
     dashboard = _Dashboard(
         title=TITLES[name],
         uid=UIDS[name],
@@ -140,16 +140,16 @@ def _text(name: str, panels: Sequence[_Panel]) -> str:
 
 
 def _overview(facts: Facts) -> list[_Panel]:
-    panels = [panel for topic in in_reading_order() for panel in topic.overview]
+    panels = [panel for topic in in_reading_order() for panel in topic.boards.get("overview", ())]
     return [_drawn(place, facts, linked=True) for place in laid_out(panels, 0)]
 
 
-def _rows(facts: Facts, topics: Sequence[tuple[Topic, Sequence[Panel]]]) -> list[_Panel]:
+def _rows(facts: Facts, board: Board) -> list[_Panel]:
     """A row for each topic that has panels here."""
     drawn: list[_Panel] = []
     top = 0
-    for topic, panels in topics:
-        if panels:
+    for topic in in_reading_order():
+        if panels := topic.boards.get(board):
             drawn.append(_row(topic.title, top))
             places = laid_out(panels, top + 1)
             drawn += [_drawn(place, facts, linked=False) for place in places]

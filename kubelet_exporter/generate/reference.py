@@ -126,12 +126,8 @@ def _uses(fact: Fact, overrides: Overrides) -> Iterator[str]:
         for record in topic.records:
             if fact.id in facts_in(record.expr):
                 yield f"`{record}`"
-        for panel in dict.fromkeys(
-            panel.title
-            for panel in (*topic.overview, *topic.panels, *topic.pod_start)
-            if fact.id in facts_of_panel(panel)
-        ):
-            yield f"panel {panel}"
+        for title in dict.fromkeys(panel.title for panel in topic.panels if fact.id in facts_of_panel(panel)):
+            yield f"panel {title}"
 
 
 # Runbooks ----------------------------------------------------------------------------------------------------------
@@ -162,14 +158,9 @@ def _lines(expr: str) -> str:
 
 
 def _look(topic: Topic) -> str:
-    places = []
-    if topic.panels:
-        places.append(f"dashboard *{TITLES['node']}*, row *{topic.title}*")
-    if topic.pod_start:
-        places.append(f"dashboard *{TITLES['pod-start']}*, row *{topic.title}*")
-    if topic.overview:
-        places.append(f"dashboard *{TITLES['overview']}*, {', '.join(f'*{panel.title}*' for panel in topic.overview)}")
-    return "; ".join(places)
+    rows = [f"dashboard *{TITLES[board]}*, row *{topic.title}*" for board in topic.boards if board != "overview"]
+    overview = [f"*{panel.title}*" for panel in topic.boards.get("overview", ())]
+    return "; ".join([*rows, *([f"dashboard *{TITLES['overview']}*, {', '.join(overview)}"] if overview else [])])
 
 
 def _list(overrides: Overrides) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from kubelet_exporter.generate import dashboards, reference, rules
+from kubelet_exporter.generate import dashboards, inhibition, reference, rules
 from kubelet_exporter.generate.overrides import Overrides
 from kubelet_exporter.generate.texts import MARK
 
@@ -13,7 +13,8 @@ HEAD = 1000  # the mark stands within so many bytes
 
 def files(overrides: Overrides) -> Mapping[str, str]:
     """Relative path and content of every generated file; the same overrides give the same bytes."""
-    return {**rules.files(overrides), **dashboards.files(overrides), **reference.files(overrides)}
+    parts = (rules, inhibition, dashboards, reference)
+    return {path: text for part in parts for path, text in part.files(overrides).items()}
 
 
 def write(root: Path, overrides: Overrides) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from kubelet_exporter import units
-from kubelet_exporter.snapshot import Condition, Lease, Node, Summary, VolumeStats
+from kubelet_exporter.snapshot import Condition, Lease, Node, Summary, SystemContainer, Taint, VolumeStats
 
 T = TypeVar("T")
 STATUSES = frozenset({"True", "False", "Unknown"})
@@ -55,6 +55,25 @@ class VolumeObject(msgspec.Struct, rename="camel"):
     inodes_used: float | None = None
 
 
+class MemoryStats(msgspec.Struct, rename="camel"):
+    """What is used of memory in /stats/summary."""
+
+    working_set_bytes: float | None = None
+
+
+class ContainerStats(msgspec.Struct, rename="camel"):
+    """What is used of a container in /stats/summary."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    memory: MemoryStats | None = None
+
+
+class NodeStats(msgspec.Struct, rename="camel"):
+    """What is used of the node in /stats/summary."""
+
+    system_containers: list[Raw] | None = None
+
+
 class PodStats(msgspec.Struct, rename="camel"):
     """What is used of a pod in /stats/summary."""
 
@@ -75,6 +94,23 @@ class ConditionObject(msgspec.Struct, rename="camel"):
     status: str
     last_transition_time: str | None = None
     last_heartbeat_time: str | None = None
+    reason: str | None = None
+    message: str | None = None
+
+
+class TaintObject(msgspec.Struct, rename="camel"):
+    """What is used of a Taint."""
+
+    key: str
+    value: str | None = None
+    effect: str | None = None
+
+
+class NodeSpec(msgspec.Struct, rename="camel"):
+    """What is used of NodeSpec."""
+
+    taints: list[Raw] | None = None
+    unschedulable: bool | None = None
 
 
 class NodeInfo(msgspec.Struct, rename="camel"):
@@ -107,6 +143,7 @@ class NodeObject(msgspec.Struct, rename="camel"):
     """What is used of a Node."""
 
     metadata: NodeMetadata
+    spec: NodeSpec | None = None
     status: NodeStatus | None = None
 
 
@@ -135,15 +172,27 @@ def summary(excluded: re.Pattern[str] | None = None) -> Decoder:
     def decode(body: bytes) -> Decoded:
         dropped: Counter[str] = Counter()
         newest: dict[tuple[str, str], VolumeStats] = {}
-        for volume in _claims(parsed(body, SummaryObject).pods or (), dropped):
+        document = parsed(body, SummaryObject)
+        for volume in _claims(document.pods or (), dropped):
             key = (volume.namespace, volume.claim)
             if excluded and excluded.search("/".join(key)):
                 dropped["excluded"] += 1
             elif key not in newest or (newest[key].time or 0) < (volume.time or 0):
                 newest[key] = volume
-        return Decoded(Summary(tuple(newest.values())), dropped)
+        return Decoded(Summary(tuple(newest.values()), tuple(_system(document.node, dropped))), dropped)
 
     return decode
+
+
+def _system(raw: Raw, dropped: Counter[str]) -> Iterator[SystemContainer]:
+    node = one(bytes(raw), NodeStats | None) or NodeStats()
+    containers = [one(bytes(each), ContainerStats) for each in node.system_containers or ()]
+    for container in containers:
+        if container is None:
+            dropped["malformed"] += 1
+        else:
+            memory = container.memory or MemoryStats()
+            yield SystemContainer(container.name, _amount(memory.working_set_bytes))
 
 
 def _claims(pods: Iterable[Raw], dropped: Counter[str]) -> Iterator[VolumeStats]:
@@ -183,11 +232,13 @@ def configz(body: bytes) -> Decoded:
 def node(body: bytes) -> Decoded:
     """A Node object; of several conditions of one type the last counts."""
     document = parsed(body, NodeObject)
-    status = document.status or NodeStatus()
+    status, spec = document.status or NodeStatus(), document.spec or NodeSpec()
+    taints = [one(bytes(raw), TaintObject) for raw in spec.taints or ()]
     info = status.node_info or NodeInfo()
     conditions = [_condition(bytes(raw)) for raw in status.conditions or ()]
     good = {condition.condition: condition for condition in conditions if condition}
-    dropped = Counter(malformed=conditions.count(None), duplicate=len(conditions) - conditions.count(None) - len(good))
+    malformed = conditions.count(None) + taints.count(None)
+    dropped = Counter(malformed=malformed, duplicate=len(conditions) - conditions.count(None) - len(good))
     value = Node(
         name=document.metadata.name,
         resource_version=document.metadata.resource_version,
@@ -199,6 +250,8 @@ def node(body: bytes) -> Decoded:
         architecture=info.architecture,
         allocatable_pods=_quantity((status.allocatable or {}).get("pods")),
         conditions=tuple(good.values()),
+        taints=tuple(Taint(each.key, each.value or "", each.effect or "") for each in taints if each),
+        unschedulable=bool(spec.unschedulable),
     )
     return Decoded(value, +dropped)
 
@@ -208,7 +261,8 @@ def _condition(text: bytes) -> Condition | None:
     if condition is None or not condition.type or condition.status not in STATUSES:
         return None
     transition, heartbeat = moment(condition.last_transition_time), moment(condition.last_heartbeat_time)
-    return Condition(condition.type, condition.status, transition, heartbeat)
+    reason, message = condition.reason or "", condition.message or ""
+    return Condition(condition.type, condition.status, transition, heartbeat, reason, message)
 
 
 def lease(body: bytes) -> Decoded:

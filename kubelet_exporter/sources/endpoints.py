@@ -15,6 +15,7 @@ PATHS: Mapping[str, Source] = {
     "/healthz": Source.HEALTHZ,
     "/pods": Source.PODS,
     "/metrics": Source.METRICS,
+    "/metrics/probes": Source.PROBES,
     "/stats/summary": Source.SUMMARY,
     "/configz": Source.CONFIGZ,
 }
@@ -22,6 +23,7 @@ INTERVALS: Mapping[Source, float] = {
     Source.HEALTHZ: 5,
     Source.PODS: 5,
     Source.METRICS: 15,
+    Source.PROBES: 30,
     Source.SUMMARY: 15,
     Source.CONFIGZ: 300,
 }
@@ -29,9 +31,12 @@ LIMITS: Mapping[Source, int] = {
     Source.HEALTHZ: MIB // 16,
     Source.PODS: 64 * MIB,
     Source.METRICS: 32 * MIB,
+    Source.PROBES: 32 * MIB,
     Source.SUMMARY: 64 * MIB,
     Source.CONFIGZ: 4 * MIB,
 }
+TEXTS = frozenset({Source.HEALTHZ, Source.METRICS, Source.PROBES})
+PROBES = "prober_probe_total"
 # A kubelet that cannot reach the API server answers 401 after ten seconds: that answer tells more than a timeout.
 DEADLINE = 12.0
 
@@ -42,6 +47,7 @@ def decoders(excluded: re.Pattern[str] | None = None) -> Mapping[Source, Decoder
         Source.HEALTHZ: decode.healthz,
         Source.PODS: pods.pods(),
         Source.METRICS: metrics.metrics(catalog.WANTED),
+        Source.PROBES: metrics.metrics({PROBES}),
         Source.SUMMARY: decode.summary(excluded),
         Source.CONFIGZ: decode.configz,
         Source.NODE: decode.node,
@@ -63,7 +69,7 @@ def endpoints(
             interval=intervals[source],
             deadline=deadline,
             limit=LIMITS[source],
-            content_types=TEXT if source in (Source.METRICS, Source.HEALTHZ) else JSON,
+            content_types=TEXT if source in TEXTS else JSON,
             decode=decoder[source],
         )
         for path, source in PATHS.items()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from kubelet_exporter import units
-from kubelet_exporter.catalog.facts import TIME_RESOLUTION
+from kubelet_exporter.catalog.facts.times import TIME_RESOLUTION
 from kubelet_exporter.catalog.pod_start.judge import Pull
 from kubelet_exporter.pod import Pod
 from kubelet_exporter.snapshot import Reading, Source

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from kubelet_exporter.snapshot import Metrics, Sample
+from kubelet_exporter.samples import Metrics, Sample
 from kubelet_exporter.sources.decode import Decoded, Decoder, Malformed
 
 

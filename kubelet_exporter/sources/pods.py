@@ -1,12 +1,13 @@
 """The kubelet's /pods into a tuple of Pod, pod by pod, so that one bad pod costs itself alone."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from kubelet_exporter.pod import Container, Pod, Role
+from kubelet_exporter.pod import Action, Container, Pod, Probe, Role
 from kubelet_exporter.sources.decode import Decoded, Decoder, moment, one, parsed
 
 CONFIG = "kubernetes.io/config."
@@ -24,13 +25,47 @@ class Metadata(msgspec.Struct, rename="camel"):
     deletion_grace_period_seconds: float | None = None
 
 
+class HTTPGet(msgspec.Struct, rename="camel"):
+    """What is used of HTTPGetAction."""
+
+    path: str | None = None
+    port: int | str | None = None
+
+
+class Port(msgspec.Struct, rename="camel"):
+    """What is used of TCPSocketAction and GRPCAction."""
+
+    port: int | str | None = None
+    service: str | None = None
+
+
+class Exec(msgspec.Struct, rename="camel"):
+    """What is used of ExecAction."""
+
+    command: list[str] | None = None
+
+
+class ProbeSpec(msgspec.Struct, rename="camel"):
+    """What is used of Probe; what is not set is what the API server sets by default."""
+
+    exec: Exec | None = None
+    http_get: HTTPGet | None = None
+    tcp_socket: Port | None = None
+    grpc: Port | None = None
+    initial_delay_seconds: float | None = None
+    timeout_seconds: float | None = None
+    period_seconds: float | None = None
+    failure_threshold: int | None = None
+
+
 class ContainerSpec(msgspec.Struct, rename="camel"):
     """What is used of Container."""
 
     name: str
     restart_policy: str | None = None
-    readiness_probe: dict[str, Any] | None = None
-    startup_probe: dict[str, Any] | None = None
+    liveness_probe: ProbeSpec | None = None
+    readiness_probe: ProbeSpec | None = None
+    startup_probe: ProbeSpec | None = None
 
 
 class Spec(msgspec.Struct, rename="camel"):
@@ -71,6 +106,7 @@ class Terminated(msgspec.Struct, rename="camel"):
 
     reason: str | None = None
     message: str | None = None
+    exit_code: int | None = None
     started_at: str | None = None
     finished_at: str | None = None
 
@@ -218,6 +254,34 @@ def _container(spec: ContainerSpec, role: Role, status: ContainerStatus) -> Cont
         last_started=moment(last.terminated.started_at) if last.terminated else None,
         ended=ended.reason or "",
         ended_message=ended.message or "",
+        ended_at=moment(ended.finished_at),
+        exit_code=ended.exit_code,
         restarts=status.restart_count,
-        startup=bool(spec.startup_probe),
+        liveness=_probe(spec.liveness_probe),
+        readiness=_probe(spec.readiness_probe),
+        startup=_probe(spec.startup_probe),
     )
+
+
+def _probe(spec: ProbeSpec | None) -> Probe | None:
+    if spec is None:
+        return None
+    action, target = _action(spec)
+    return Probe(
+        action,
+        target,
+        delay=spec.initial_delay_seconds or 0.0,
+        timeout=spec.timeout_seconds or 1.0,
+        period=spec.period_seconds or 10.0,
+        failures=spec.failure_threshold or 3,
+    )
+
+
+def _action(spec: ProbeSpec) -> tuple[Action, str]:
+    if spec.exec:
+        return "exec", shlex.join(spec.exec.command or ())
+    if spec.http_get:
+        return "httpGet", f"{spec.http_get.port}{spec.http_get.path or '/'}"
+    if spec.tcp_socket:
+        return "tcpSocket", str(spec.tcp_socket.port)
+    return ("grpc", f"{spec.grpc.port} {spec.grpc.service or ''}".strip()) if spec.grpc else ("", "")

@@ -14,8 +14,10 @@ TOPIC = Topic(
     tables=TABLES,
     alerts=ALERTS,
     records=RECORDS,
-    overview=OVERVIEW,
-    pod_start=PANELS,
+    boards={
+        "overview": OVERVIEW,
+        "pod-start": PANELS,
+    },
     wanted=WANTED,
     fold=Fold(Memory(), advance),
 )

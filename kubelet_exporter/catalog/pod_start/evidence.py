@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from kubelet_exporter.catalog.blame import Blame
 from kubelet_exporter.catalog.tally import Interval
 from kubelet_exporter.pod import Pod
-from kubelet_exporter.snapshot import BUILD_INFO, Metrics
+from kubelet_exporter.samples import Metrics
+from kubelet_exporter.snapshot import BUILD_INFO
 
 PULL = "kubelet_image_pull_duration_seconds"
 SANDBOX_ERRORS = "kubelet_run_podsandbox_errors_total"

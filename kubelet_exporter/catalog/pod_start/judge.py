@@ -6,14 +6,14 @@ from typing import Literal
 
 from kubelet_exporter.catalog import blame
 from kubelet_exporter.catalog.blame import Blame
-from kubelet_exporter.catalog.facts import (
+from kubelet_exporter.catalog.facts.pod_start import (
     START_BLOCK,
     START_CLOCK,
     START_GOOD,
     START_GOOD_STATEFUL,
     START_SETTLE,
-    TIME_RESOLUTION,
 )
+from kubelet_exporter.catalog.facts.times import TIME_RESOLUTION
 from kubelet_exporter.catalog.pod_start.evidence import Window, pulled
 from kubelet_exporter.catalog.pod_start.track import HALF, Track
 from kubelet_exporter.catalog.tally import Interval, covered

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from kubelet_exporter.catalog.blame import Blame
-from kubelet_exporter.catalog.facts import START_BLOCK, START_BOOTSTRAP, TIME_RESOLUTION
+from kubelet_exporter.catalog.facts.pod_start import START_BLOCK, START_BOOTSTRAP
+from kubelet_exporter.catalog.facts.times import TIME_RESOLUTION
 from kubelet_exporter.catalog.pod_start.evidence import Counters, Window, against, between, counters, span
 from kubelet_exporter.catalog.pod_start.judge import PAIRS, Judgement, Pull, Verdict, judged, undecided
 from kubelet_exporter.catalog.pod_start.stages import Times, times

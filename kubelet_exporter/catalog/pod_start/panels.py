@@ -1,6 +1,6 @@
 """Panels of pod starts."""
 
-from kubelet_exporter.catalog.facts import START_CLOCK, START_GOOD, START_GOOD_STATEFUL, START_OBJECTIVE
+from kubelet_exporter.catalog.facts.pod_start import START_CLOCK, START_GOOD, START_GOOD_STATEFUL, START_OBJECTIVE
 from kubelet_exporter.catalog.model import Metric, Panel, Query
 from kubelet_exporter.catalog.pod_start.metrics import (
     IMAGE_PULL,

@@ -1,6 +1,6 @@
 """Records and alerts of pod starts: burn of the error budget, outliers among nodes, starts that are stuck, other people's failures."""
 
-from kubelet_exporter.catalog.facts import (
+from kubelet_exporter.catalog.facts.pod_start import (
     BAD_FEW,
     BURN_BAD,
     BURN_DAY,
@@ -8,9 +8,6 @@ from kubelet_exporter.catalog.facts import (
     BURN_FAST,
     BURN_SLOW,
     BURN_STARTS,
-    HOLD_AT_ONCE,
-    HOLD_LONG,
-    HOLD_SHORT,
     OUTLIER_CHANCE,
     OUTLIER_PRIOR,
     OUTLIER_SHARE,
@@ -19,6 +16,7 @@ from kubelet_exporter.catalog.facts import (
     START_GOOD_STATEFUL,
     START_OBJECTIVE,
 )
+from kubelet_exporter.catalog.facts.times import HOLD_AT_ONCE, HOLD_LONG, HOLD_SHORT
 from kubelet_exporter.catalog.model import Alert, Fact, Record, Runbook
 from kubelet_exporter.catalog.pod_start.metrics import OLDEST, POD_START_STAGE, POD_STARTS, PODS_STARTING, SKIPPED
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from kubelet_exporter.catalog import blame
 from kubelet_exporter.catalog.blame import Blame
-from kubelet_exporter.catalog.facts import TIME_RESOLUTION
+from kubelet_exporter.catalog.facts.times import TIME_RESOLUTION
 from kubelet_exporter.catalog.tally import Interval, covered
 from kubelet_exporter.pod import Pod
 
