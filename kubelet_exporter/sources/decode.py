@@ -185,8 +185,8 @@ def summary(excluded: re.Pattern[str] | None = None) -> Decoder:
 
 
 def _system(raw: Raw, dropped: Counter[str]) -> Iterator[SystemContainer]:
-    node = one(bytes(raw), NodeStats | None) or NodeStats()
-    containers = [one(bytes(each), ContainerStats) for each in node.system_containers or ()]
+    node = NodeStats() if bytes(raw) == b"null" else one(bytes(raw), NodeStats)
+    containers = [one(bytes(each), ContainerStats) for each in node.system_containers or ()] if node else [None]
     for container in containers:
         if container is None:
             dropped["malformed"] += 1
