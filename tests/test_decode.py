@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kubelet_exporter.catalog.exporter import DROPS
 from kubelet_exporter.pod import Pod
-from kubelet_exporter.snapshot import Lease, Source
+from kubelet_exporter.snapshot import ON_REQUEST, Lease, Source
 from kubelet_exporter.sources import decode
 from kubelet_exporter.sources.decode import Decoded, Malformed
 from kubelet_exporter.sources.endpoints import TEXTS, decoders
@@ -78,17 +78,18 @@ def test_nesting_without_end_is_malformed(source: Source, opening: bytes) -> Non
 def test_every_reason_for_a_drop_is_one_that_is_counted(source: Source) -> None:
     twice = [condition(), condition(), None]
     samples = {
-        Source.HEALTHZ: b"ok",
-        Source.PODS: pods(pod(), pod(), None),
-        Source.METRICS: b"kubelet_pleg_last_seen_seconds NaN\nkubelet_pleg_relist_interval_seconds_sum x\n",
-        Source.SUMMARY: summary(volume(), None),
-        Source.CONFIGZ: configz(maxPods=110),
-        Source.NODE: node(*twice),
-        Source.LEASE: b"{}",
+        Source.HEALTHZ: [b"ok"],
+        Source.PODS: [pods(pod(), pod(), None)],
+        Source.METRICS: [b"kubelet_pleg_last_seen_seconds NaN\n", b"kubelet_pleg_relist_interval_seconds_sum x\n"],
+        Source.PROBES: [b"prober_probe_total NaN\n", b"prober_probe_total x\n"],
+        Source.SUMMARY: [summary(volume(), None)],
+        Source.CONFIGZ: [configz(maxPods=110)],
+        Source.NODE: [node(*twice)],
+        Source.LEASE: [b"{}"],
     }
-    dropped = decoders(re.compile("."))[source](samples[source]).dropped
+    drops = [decoders(re.compile("."))[source](content).dropped for content in samples[source]]
 
-    assert set(DROPS.get(source, ())) == {reason for reason, count in dropped.items() if count}
+    assert set(DROPS.get(source, ())) == {reason for each in drops for reason, count in each.items() if count}
 
 
 # /healthz
@@ -294,5 +295,5 @@ def test_a_decoder_decodes_or_says_malformed(content: bytes, decoder: Callable[[
         }
 
 
-def test_every_source_has_a_decoder_but_events_whose_decoder_depends_on_the_pod() -> None:
-    assert {Source.EVENTS} == set(Source) - set(decoders())
+def test_every_source_has_a_decoder_but_those_whose_decoder_depends_on_what_is_asked_for() -> None:
+    assert ON_REQUEST == set(Source) - set(decoders())

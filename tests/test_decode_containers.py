@@ -76,6 +76,7 @@ def test_a_container_that_runs_has_its_start_and_the_end_before_it() -> None:
         "terminated": {
             "reason": "OOMKilled",
             "message": "killed",
+            "exitCode": 137,
             "startedAt": rfc3339(NOW),
             "finishedAt": rfc3339(NOW + 5),
         }
@@ -83,7 +84,17 @@ def test_a_container_that_runs_has_its_start_and_the_end_before_it() -> None:
     found = with_container(state={"running": {"startedAt": rfc3339(LATER)}}, lastState=last, restartCount=1)
 
     assert (
-        Container("c", started=LATER, last_started=NOW, ended="OOMKilled", ended_message="killed", restarts=1) == found
+        Container(
+            "c",
+            started=LATER,
+            last_started=NOW,
+            ended="OOMKilled",
+            ended_message="killed",
+            ended_at=NOW + 5,
+            exit_code=137,
+            restarts=1,
+        )
+        == found
     )
 
 
@@ -94,7 +105,18 @@ def test_a_container_that_ended_twice_tells_the_last_end() -> None:
     )
     found = with_container(state=last, lastState=first, restartCount=1)
 
-    assert Container("c", started=LATER, finished=LATER + 5, last_started=NOW, ended="Completed", restarts=1) == found
+    assert (
+        Container(
+            "c",
+            started=LATER,
+            finished=LATER + 5,
+            last_started=NOW,
+            ended="Completed",
+            ended_at=LATER + 5,
+            restarts=1,
+        )
+        == found
+    )
 
 
 RUNS = {"running": {"startedAt": rfc3339(LATER)}}

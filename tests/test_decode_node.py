@@ -36,7 +36,7 @@ def test_a_node_has_versions_conditions_and_allocatable_pods() -> None:
             os_image="Linux",
             architecture="arm64",
             allocatable_pods=110,
-            conditions=(Condition("Ready", "True", 1_767_225_600, 1_767_225_900),),
+            conditions=(Condition("Ready", "True", 1_767_225_600, 1_767_225_900, "Because", "as it is"),),
         )
     ) == decode.node(body(document))
 
@@ -94,7 +94,7 @@ def test_of_conditions_of_one_type_the_last_counts() -> None:
 def test_a_condition_without_a_heartbeat_is_kept(time: str | None) -> None:
     decoded = decode.node(node(condition(lastHeartbeatTime=time)))
 
-    assert (Condition("Ready", "True"),) == decoded.value.conditions
+    assert (Condition("Ready", "True", reason="Because", message="as it is"),) == decoded.value.conditions
 
 
 @pytest.mark.parametrize(

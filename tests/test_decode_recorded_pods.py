@@ -107,8 +107,18 @@ def test_a_container_between_two_restarts_has_both_runs() -> None:
     (container,) = recorded("v1.36-film-starts", "crash").containers
     ended = at("2026-12-01T16:13:36Z")
 
-    assert Container("c", started=ended - 1, finished=ended, last_started=ended - 50, ended="Error", restarts=4) == (
-        container
+    assert (
+        Container(
+            "c",
+            started=ended - 1,
+            finished=ended,
+            last_started=ended - 50,
+            ended="Error",
+            ended_at=ended,
+            exit_code=3,
+            restarts=4,
+        )
+        == container
     )
 
 

@@ -37,6 +37,7 @@ RIGHTS = {
     Source.HEALTHZ: "nodes/healthz",
     Source.PODS: "nodes/pods",
     Source.METRICS: "nodes/metrics",
+    Source.PROBES: "nodes/metrics",
     Source.SUMMARY: "nodes/stats",
     Source.CONFIGZ: "nodes/configz",
 }
@@ -211,7 +212,12 @@ def test_no_second_request_is_sent_while_one_hangs_and_the_others_go_on(tmp_path
 
                 assert 1 == simulator.requests["/metrics"]
                 assert 1 == simulator.requests["/stats/summary"]
-                assert {Source.HEALTHZ, Source.PODS, Source.CONFIGZ} == exporter.state.snapshot.readings.keys()
+                assert {
+                    Source.HEALTHZ,
+                    Source.PODS,
+                    Source.PROBES,
+                    Source.CONFIGZ,
+                } == exporter.state.snapshot.readings.keys()
                 assert not any(task.done() for task in exporter.tasks)
 
     asyncio.run(run())
