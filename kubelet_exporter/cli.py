@@ -102,7 +102,7 @@ def _add_simulate_flags(parser: Parser) -> None:
     kinds = "; ".join(f"{kind}: {text}" for kind, text in faults.HELP.items())
     parser.flag(
         "--fault",
-        f"let a path (* for all) fail; may be repeated. {kinds}. Also while it runs: PUT lines of PATH=KIND to /-/faults, "
+        f"let a path (* for all), or a part of the node ({', '.join(faults.PARTS)}), fail; may be repeated. {kinds}. Also while it runs: PUT lines of PATH=KIND to /-/faults, "
         "POST to /-/certificate and /-/token",
         action="append",
         default=[],

@@ -15,7 +15,7 @@ import aiohttp
 
 from kubelet_exporter.catalog import TOPICS
 from kubelet_exporter.config import Settings
-from kubelet_exporter.generate import rules
+from kubelet_exporter.generate import inhibition, rules
 from kubelet_exporter.generate.overrides import AlertOverride, Overrides
 from kubelet_exporter.serve import Exporter, exporting
 from kubelet_exporter.simulator import servers
@@ -198,7 +198,11 @@ async def _prometheus(folder: Path, exporter: str, alertmanager: str | None) -> 
 
 @asynccontextmanager
 async def _alertmanager(folder: Path) -> AsyncIterator[str | None]:
-    config = {"route": {"receiver": "nobody", "group_wait": "1s"}, "receivers": [{"name": "nobody"}]}
+    config = {
+        "route": {"receiver": "nobody", "group_wait": "1s"},
+        "receivers": [{"name": "nobody"}],
+        "inhibit_rules": inhibition.inhibit_rules(Overrides()),
+    }
     (folder / "alertmanager.yml").write_text(json.dumps(config))
     port = free_port()
     arguments = [

@@ -18,6 +18,7 @@ from kubelet_exporter.simulator.player import Player
 from kubelet_exporter.snapshot import ALWAYS_READ, Reason, Source
 from kubelet_exporter.sources.endpoints import INTERVALS, PATHS
 from kubelet_exporter.sources.recording import Line
+from kubelet_exporter.state import State
 
 # Faults that make a reading fail, and how it is counted.
 COUNTED: dict[Kind, Reason] = {
@@ -289,3 +290,46 @@ def test_a_misspelt_fault_names_the_right_one() -> None:
 def test_a_fault_has_a_path_a_kind_and_a_value() -> None:
     assert ("/metrics", Fault("delay", "2.5")) == faults.parse("/metrics=delay:2.5")
     assert ("*", Fault("status", "500")) == faults.parse("*=status")
+
+
+# Parts of a node
+
+
+def failures(state: State) -> dict[Source, Reason]:
+    """Which sources fail, and why."""
+    return {source: each.failure.reason for source, each in state.snapshot.readings.items() if each.failure}
+
+
+@pytest.mark.parametrize(
+    ("part", "sources", "finding"),
+    [
+        ("runtime=hang", {Source.METRICS, Source.SUMMARY}, "runtime_hung 1.0"),
+        ("kubelet=reset", set(PATHS.values()), 'fault{fault="kubelet_down"} 1.0'),
+        ("apiserver=hang", {Source.NODE, Source.LEASE}, 'fault{fault="apiserver_unreachable"} 1.0'),
+        ("*=forbidden", set(ALWAYS_READ), 'fault{fault="rights_lost"} 1.0'),
+    ],
+)
+def test_a_part_that_fails_takes_its_sources_along_and_is_found(
+    part: str, sources: set[Source], finding: str, tmp_path: Path
+) -> None:
+    async def run() -> None:
+        async with simulating(tmp_path) as simulator:
+            simulator.faults = dict([faults.parse(part)])
+            settings = replace(demo.settings(simulator), kubelet_timeout=1.5, node_label=False)
+            async with exporting(settings) as exporter:
+                await eventually(lambda: sources <= failures(exporter.state).keys())
+                await eventually(lambda: f"kubelet_exporter_{finding}\n" in exporter.state.scrape().plain.decode())
+
+                assert sources == failures(exporter.state).keys()
+
+    asyncio.run(run())
+
+
+def test_the_fault_of_a_path_comes_before_that_of_its_part_and_that_before_all() -> None:
+    given = dict(map(faults.parse, ("/metrics=reset", "runtime=hang", "kubelet=forbidden", "*=cut")))
+    paths = ("/metrics", "/stats/summary", "/pods", "/api/v1/nodes")
+
+    assert ["reset", "hang", "forbidden", "cut"] == [
+        fault.kind for path in paths if (fault := faults.chosen(given, path))
+    ]
+    assert faults.chosen({}, "/pods") is None

@@ -5,6 +5,7 @@ from typing import Any
 
 from kubelet_exporter.catalog import (
     exporter,
+    health,
     image_pulls,
     node,
     pleg,
@@ -20,6 +21,7 @@ from kubelet_exporter.snapshot import Snapshot
 
 TOPICS: tuple[Topic, ...] = (
     exporter.TOPIC,
+    health.TOPIC,
     node.TOPIC,
     pods.TOPIC,
     pod_start.TOPIC,

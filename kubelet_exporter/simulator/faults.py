@@ -1,4 +1,4 @@
-"""What a simulated kubelet can do wrong on purpose, one fault a path."""
+"""What a simulated node can do wrong on purpose: one fault a path, or one for a part of the node."""
 
 import difflib
 import json
@@ -33,6 +33,10 @@ HELP: Mapping[Kind, str] = {
     "duplicate_container": "lists a container twice; /metrics then answers 500, as real kubelets do",
     "null_items": 'answers with "items": null, or "pods": null in /stats/summary',
 }
+# Names of parts instead of paths. While a real runtime hangs these paths of the kubelet do not answer.
+PARTS = ("runtime", "kubelet", "apiserver")
+RUNTIME_PATHS = frozenset({"/metrics", "/metrics/cadvisor", "/metrics/resource", "/stats/summary"})
+APISERVER_PATHS = ("/api/", "/apis/")
 VALUES: Mapping[str, str] = {"delay": "10", "status": "500", "content_type": "text/html"}
 
 
@@ -50,11 +54,13 @@ class Fault:
 
 
 def parse(text: str) -> tuple[str, Fault]:
-    """A path and its fault from PATH=KIND[:VALUE]; `*` stands for every path. Raises ValueError."""
+    """A path or part and its fault from PATH=KIND[:VALUE]; `*` stands for every path. Raises ValueError."""
     path, equals, rest = text.partition("=")
     kind, _, value = rest.partition(":")
-    if not equals or not path.startswith(("/", "*")):
-        raise ValueError(f"{text!r} is not PATH=KIND[:VALUE] such as /metrics=delay:10")
+    if not equals or not (path in PARTS or path.startswith(("/", "*"))):
+        raise ValueError(
+            f"{text!r} is not PATH=KIND[:VALUE] such as /metrics=delay:10, nor {'|'.join(PARTS)}=KIND[:VALUE]"
+        )
     if kind not in HELP:
         near = difflib.get_close_matches(kind, HELP, 1)
         raise ValueError(f"no fault {kind!r}; {f'did you mean {near[0]}?' if near else 'one of ' + ', '.join(HELP)}")
@@ -65,6 +71,13 @@ def parse(text: str) -> tuple[str, Fault]:
         except ValueError as error:
             raise ValueError(f"{text!r}: {kind} takes a number, not {value!r}") from error
     return path, fault
+
+
+def chosen(faults: Mapping[str, Fault], path: str) -> Fault | None:
+    """What a path does wrong: its own fault, else that of the part it belongs to, else that of all paths."""
+    of_apiserver = path.startswith(APISERVER_PATHS)
+    parts = ("apiserver",) if of_apiserver else ("runtime", "kubelet") if path in RUNTIME_PATHS else ("kubelet",)
+    return next((faults[name] for name in (path, *parts, "*") if name in faults), None)
 
 
 def spoilt(kind: Kind, body: bytes) -> bytes:

@@ -68,7 +68,7 @@ class Simulator:
 
     def fault(self, path: str) -> Fault | None:
         """What this path does wrong now."""
-        return self.faults.get(path) or self.faults.get("*")
+        return faults.chosen(self.faults, path)
 
 
 @asynccontextmanager
@@ -212,15 +212,20 @@ def _apiserver(simulator: Simulator) -> web.Application:
         simulator.apiserver_requests[request.path] = simulator.apiserver_requests.get(request.path, 0) + 1
         if request.headers.get("Authorization") != f"Bearer {simulator.token}":
             return web.json_response({"kind": "Status", "code": 401, "message": "Unauthorized"}, status=401)
+        fault = simulator.fault(request.path)
         if request.path == "/api/v1/nodes" and request.query.get("watch"):
-            return await _watch(request, simulator)
+            return await (_answer(request, _nothing(request), fault) if fault else _watch(request, simulator))
         if request.path.endswith("/events"):
-            return await _answer(request, _events(request, simulator), simulator.fault(request.path))
-        return await _answer(request, simulator.player.answer(request.path), simulator.fault(request.path))
+            return await _answer(request, _events(request, simulator), fault)
+        return await _answer(request, simulator.player.answer(request.path), fault)
 
     application = web.Application()
     application.router.add_get("/{path:.*}", get)
     return application
+
+
+def _nothing(request: web.Request) -> Line:
+    return Line(0.0, request.path, 200, "{}")
 
 
 def _events(request: web.Request, simulator: Simulator) -> Line:
@@ -230,13 +235,15 @@ def _events(request: web.Request, simulator: Simulator) -> Line:
 
 
 async def _watch(request: web.Request, simulator: Simulator) -> web.StreamResponse:
-    """Tell each change of the Node as an event, as long as the client asked for; nothing while no answer was recorded."""
+    """Tell each change of the Node as an event, as long as the client asked for; nothing while there is no answer."""
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
     await response.prepare(request)
     end = asyncio.get_running_loop().time() + float(request.query.get("timeoutSeconds", "60"))
     last = simulator.player.answer(simulator.player.node_path)
     while asyncio.get_running_loop().time() < end:
         await asyncio.sleep(WATCH_POLL_SECONDS)
+        if simulator.fault(request.path):
+            continue
         line = simulator.player.answer(simulator.player.node_path)
         if line and line.status == 200 and line != last:
             event = {"type": "MODIFIED", "object": json.loads(line.body or "{}")}

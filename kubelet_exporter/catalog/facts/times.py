@@ -5,6 +5,13 @@ from kubelet_exporter.catalog.model import Fact
 HOLD_AT_ONCE = Fact(
     "hold_at_once", 60, "seconds", "Hold of alerts whose condition already contains a waiting time.", "our judgement"
 )
+HOLD_BRIEF = Fact(
+    "hold_brief",
+    15,
+    "seconds",
+    "Hold of alerts that must come before all that follows from them.",
+    "our judgement: one evaluation at the customary interval, since the exporter has waited for an answer before",
+)
 HOLD_SHORT = Fact(
     "hold_short",
     300,
