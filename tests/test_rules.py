@@ -70,6 +70,11 @@ EQUIVALENT = {
     ("KubeletNodeNotReady", "max by (1) becomes sum by"): POSITIVE,
     ("KubeletExporterRightMissing", "max by (1) becomes min by"): ONE,
     ("KubeletExporterSourceDown", "max by (2) becomes min by"): ONE,
+    **{
+        ("KubeletExporterVanished", f"max by ({number}) becomes {other} by"): ONE
+        for number in (1, 2)
+        for other in ("min", "sum")
+    },
     ("KubeletPLEGStale", "> (4) becomes !="): GROWTH,
     ("KubeletPLEGStale", "max by (3) becomes sum by"): POSITIVE,
     ("KubeletPodStartNodeOutlier", "> (1) becomes >="): LOGARITHM,
