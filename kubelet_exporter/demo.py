@@ -54,8 +54,8 @@ async def demonstrating(
     async with AsyncExitStack() as stack:
         simulator = await stack.enter_async_context(servers.running(Player(film, ahead), folder))
         exporter = await stack.enter_async_context(exporting(settings(simulator, port), "--exporter-port"))
-        alertmanager = await stack.enter_async_context(_alertmanager(folder))
-        prometheus = await stack.enter_async_context(_prometheus(folder, exporter.url, alertmanager))
+        alertmanager = await stack.enter_async_context(alertmanager_in(folder))
+        prometheus = await stack.enter_async_context(prometheus_in(folder, exporter.url, alertmanager, short_holds()))
         yield Demo(simulator, exporter, prometheus, alertmanager)
 
 
@@ -168,8 +168,11 @@ def short_holds() -> Overrides:
 
 
 @asynccontextmanager
-async def _prometheus(folder: Path, exporter: str, alertmanager: str | None) -> AsyncIterator[str | None]:
-    for path, content in rules.files(short_holds()).items():
+async def prometheus_in(
+    folder: Path, exporter: str, alertmanager: str | None, overrides: Overrides
+) -> AsyncIterator[str | None]:
+    """A Prometheus that scrapes the exporter and has our rules; gives its URL, None if it is not installed."""
+    for path, content in rules.files(overrides).items():
         if path.startswith("alerts/"):
             (folder / Path(path).name).write_text(content)
     config = {
@@ -197,7 +200,8 @@ async def _prometheus(folder: Path, exporter: str, alertmanager: str | None) -> 
 
 
 @asynccontextmanager
-async def _alertmanager(folder: Path) -> AsyncIterator[str | None]:
+async def alertmanager_in(folder: Path) -> AsyncIterator[str | None]:
+    """An Alertmanager with our inhibitions that tells nobody; gives its URL, None if it is not installed."""
     config = {
         "route": {"receiver": "nobody", "group_wait": "1s"},
         "receivers": [{"name": "nobody"}],

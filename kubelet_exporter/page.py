@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from kubelet_exporter import __version__
-from kubelet_exporter.catalog import Ledger, exporter, pod_start, pods, volumes
+from kubelet_exporter.catalog import Ledger, exporter, health, pod_start, pods, volumes
+from kubelet_exporter.catalog.health.metrics import disorders, hangs
 from kubelet_exporter.catalog.pod_start.metrics import outcomes, progress
 from kubelet_exporter.snapshot import Reading, Snapshot, Source
 from kubelet_exporter.units import rfc3339
@@ -20,11 +21,18 @@ th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--
 th { background: var(--wash); font-weight: 600 } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 a { color: inherit }
 """
+SENTENCES = {
+    "kubelet_down": "The kubelet is down.",
+    "network": "The kubelet lives, or its node is cut off, but it cannot be reached from here.",
+    "rights_lost": "The kubelet refuses this exporter: its token or its rights are lost.",
+    "apiserver_unreachable": "The API server cannot be reached from this node.",
+}
 
 
 def page(snapshot: Snapshot, ledger: Ledger, telemetry_path: str) -> str:
     """The page for what is known now."""
     sections = (
+        _findings(snapshot, ledger),
         _sources(snapshot, ledger),
         _node(snapshot),
         _pods(snapshot),
@@ -40,6 +48,14 @@ def page(snapshot: Snapshot, ledger: Ledger, telemetry_path: str) -> str:
         f"<a href='{escape(telemetry_path)}'>Metrics</a> · <a href='/-/healthy'>healthy</a> · <a href='/-/ready'>ready</a></p>"
         f"{_versions(snapshot)}{''.join(sections)}</body></html>\n"
     )
+
+
+def _findings(snapshot: Snapshot, ledger: Ledger) -> str:
+    """One line for each thing that is wrong with the node as a whole."""
+    memory = ledger[health.TOPIC.name]
+    found = [f"The container runtime hangs since {rfc3339(row.since)}." for row in hangs(snapshot, memory) if row.since]
+    found += [SENTENCES[row.fault] for row in disorders(snapshot, memory) if row.holds]
+    return "".join(f"<p class='bad'><strong>{sentence}</strong></p>" for sentence in found)
 
 
 def _sources(snapshot: Snapshot, ledger: Ledger) -> str:

@@ -46,3 +46,26 @@ def test_pods_on_their_way_are_shown_by_stage_with_the_oldest() -> None:
     assert 35 == round(oldest)
     assert {("prepare", "5", "35 s")} == section(state, "Pods on their way")
     assert set() == section(after(inf), "Pods on their way")
+
+
+def test_what_is_wrong_with_the_whole_node_stands_above_everything() -> None:
+    found = {name: warnings(f"v1.36-{name}") for name in ("runtime-hang", "runtime-recovered", "mixed")}
+
+    assert found == {
+        "runtime-hang": ["The container runtime hangs since 2026-12-01T15:30:20Z."],
+        "runtime-recovered": [],
+        "mixed": [],
+    }
+
+
+def test_an_api_server_out_of_reach_is_told_in_words() -> None:
+    assert ["The API server cannot be reached from this node."] == warnings("v1.36-film-apiserver-outage", 200)
+
+
+def warnings(name: str, seconds: float = inf) -> list[str]:
+    """The sentences at the top of the page, so many seconds into a recording."""
+    film = recording.load(RECORDINGS / f"{name}.jsonl.gz")
+    part = tuple(line for line in film.lines if line.t <= film.begin + seconds)
+    state = folded(recording.Recording(part, film.node_name), Settings(film.node_name))
+    text = page(replace(state.snapshot, now=state.clock()), state.ledger, "/metrics")
+    return re.findall("<p class='bad'><strong>(.*?)</strong></p>", text)

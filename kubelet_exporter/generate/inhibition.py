@@ -9,7 +9,7 @@ from kubelet_exporter.generate.overrides import Overrides, alerts_with
 from kubelet_exporter.generate.texts import MARK
 
 FILE = "deploy/alertmanager/inhibit_rules.yaml"
-EQUAL = ["cluster", "node"]
+EQUAL = ("cluster", "node")
 
 
 def files(overrides: Overrides) -> Mapping[str, str]:
@@ -23,7 +23,7 @@ def inhibit_rules(overrides: Overrides) -> list[dict[str, Any]]:
         {
             "source_matchers": [f'alertname="{alert.id}"'],
             "target_matchers": [f'alertname=~"{"|".join(alert.inhibits)}"'],
-            "equal": EQUAL,
+            "equal": list(EQUAL),
         }
         for topic in TOPICS
         for alert in alerts_with(topic, overrides)

@@ -8,7 +8,7 @@ from kubelet_exporter.catalog.facts.times import HOLD_AT_ONCE, HOLD_BRIEF, HOLD_
 from kubelet_exporter.catalog.health.metrics import FAULT, RUNTIME_HUNG, RUNTIME_HUNG_EVIDENCE, RUNTIME_HUNG_SINCE
 from kubelet_exporter.catalog.model import Alert, Runbook
 
-SOURCES = ("KubeletExporterSourceDown", "KubeletExporterRightMissing", "KubeletVolumeStatsStale")
+SOURCES = ("KubeletExporterSourceDown", "KubeletExporterRightMissing")
 NODE = ("KubeletNodeNotReady", "KubeletNodeLeaseStale", "KubeletNodeHeartbeatStale")
 PODS = ("KubeletPodStartStuck", "KubeletPodTerminationStuck", "KubeletContainersRefusedByRuntime")
 PLEG = ("KubeletPLEGStale", "KubeletPLEGRelistSlow")
@@ -35,9 +35,10 @@ HUNG = Alert(
         "- On the node: `crictl --timeout 5s version`, then `crictl --timeout 5s pods`. No answer: it hangs.\n"
         "- Why: processes in state D (`ps axo stat,pid,wchan:30,cmd | grep ^D`), `dmesg -T | tail -50`, a full disk (`df -h`, `df -i`), "
         "`journalctl -u containerd --since -15min` (or crio), memory of the runtime.",
-        "Restart the runtime: `systemctl restart containerd` (or crio). Running containers survive that. Watch `crictl pods` and this alert: "
-        "it ends within a minute. If it does not: `kubectl cordon NODE`, then reboot; processes in state D end in no other way. Keep "
-        "the goroutines for the bug report first, if there is time: `kill -USR1 $(pidof containerd)` writes them to its log.",
+        "1. For the bug report, if there is a minute: `kill -USR1 $(pidof containerd)` writes what it waits for to its log (crio: to /tmp).\n"
+        "2. `systemctl restart containerd` (or crio). Running containers survive that.\n"
+        "3. Watch `crictl pods` and this alert: it ends within a minute.\n"
+        "4. If it does not: `kubectl cordon NODE`, then reboot. Processes in state D end in no other way.",
     ),
     inhibits=(*SOURCES, *PLEG, *PODS, "KubeletNodeNotReady"),
 )

@@ -76,9 +76,10 @@ def runtime_hung(snapshot: Snapshot, memory: Memory) -> bool | None:
     latest = [reading for source in OF_RUNTIME if (reading := snapshot.readings.get(source))]
     if any(accepted(reading) and reason(reading) != Reason.FORBIDDEN for reading in latest):
         return False
-    if hung_since(memory) is None or memory.answered is None:
+    since = hung_since(memory)
+    if since is None or memory.answered is None or memory.lost is not None:
         return None
-    return memory.answered >= max(reading.attempted_at for reading in latest) or None
+    return memory.answered >= since or None
 
 
 def hung_since(memory: Memory) -> float | None:
@@ -126,9 +127,9 @@ def unreachable(snapshot: Snapshot) -> bool:
 
 
 def _all(snapshot: Snapshot, reasons: Collection[Reason]) -> bool:
-    """Whether every frequent source fails for one of these reasons, and at least two were tried."""
-    found = [reason(reading) for source in FREQUENT if (reading := snapshot.readings.get(source))]
-    return len(found) > 1 and all(each in reasons for each in found)
+    """Whether every frequent source that was tried fails for one of these reasons, one that needs no runtime among them."""
+    found = {source: reason(reading) for source in FREQUENT if (reading := snapshot.readings.get(source))}
+    return not found.keys() <= set(OF_RUNTIME) and all(each in reasons for each in found.values())
 
 
 def faults(snapshot: Snapshot, memory: Memory) -> Mapping[str, bool | None]:
