@@ -72,7 +72,7 @@ def test_an_alert_is_not_muted_by_one_of_lesser_severity() -> None:
 
 
 # A warning that says why the exporter is blind outranks the critical alert that its blindness would raise.
-CAUSES = ("KubeletUnreachable", "KubeletExporterRightsLost")
+CAUSES = ("KubeletConnectionLost", "KubeletExporterRightsLost")
 
 
 def test_a_disabled_alert_mutes_nothing() -> None:

@@ -14,8 +14,9 @@ from mutants import mutants
 from scenes import FILES, ROOT, RULES, WORD, Document, about, cases, load, played, promtool
 
 from kubelet_exporter import demo
-from kubelet_exporter.catalog import TOPICS, pleg
+from kubelet_exporter.catalog import TOPICS
 from kubelet_exporter.catalog.facts import FACTS
+from kubelet_exporter.catalog.pleg import metrics as pleg
 from kubelet_exporter.config import Settings
 from kubelet_exporter.serve import folded
 
@@ -57,6 +58,7 @@ SHARE = "no share of whole starts is exactly this product of two decimals"
 LOGARITHM = "no logarithms of whole numbers are exactly the same"
 AT_EXPECTED = "the score is 0 just when as many are bad as are expected, and it must be above a logarithm that is not"
 FAILED = "users, registries and the control plane are to blame for failed starts only"
+SECONDS = "no increase of measured seconds is exactly this number"
 BUDGET = (
     ("KubeletPodStartBurnFast", (1, 2)),
     ("KubeletPodStartBurnSlow", (1, 2)),
@@ -75,6 +77,11 @@ EQUIVALENT = {
         for number in (1, 2)
         for other in ("min", "sum")
     },
+    ("cluster_node:kubelet_exporter_pleg_not_fresh:ratio1h", "> (1) becomes >="): SECONDS,
+    **{("KubeletPLEGBudgetBurning", f"> ({number}) becomes >="): SECONDS for number in (1, 2)},
+    **{("KubeletPLEGRelistsRare", f"max by (1) becomes {other} by"): ONE for other in ("min", "sum")},
+    ("KubeletPLEGEventsDiscarded", "> (1) becomes !="): GROWTH,
+    ("KubeletPLEGEventsDiscarded", "sum by (1) becomes max by"): POSITIVE,
     ("KubeletPLEGStale", "> (4) becomes !="): GROWTH,
     ("KubeletPLEGStale", "max by (3) becomes sum by"): POSITIVE,
     ("KubeletPodStartNodeOutlier", "> (1) becomes >="): LOGARITHM,

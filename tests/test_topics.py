@@ -8,13 +8,10 @@ import pytest
 from bodies import (
     NOW,
     PODS,
-    RELISTS,
-    SEEN,
     Known,
     body,
     condition,
     configz,
-    histogram,
     node,
     pod,
     pods,
@@ -196,66 +193,3 @@ def test_a_limit_beyond_all_numbers_is_no_limit() -> None:
     known = Known().read(Source.CONFIGZ, b'{"kubeletconfig": {"maxPods": 1%s}}' % (b"0" * 400))
 
     assert [] == known.series("pods_limit")
-
-
-# PLEG
-
-
-def test_relists_are_told_as_the_kubelet_tells_them() -> None:
-    known = Known().read(
-        Source.METRICS, f"{SEEN} 1799999999.5\n{histogram(buckets={'0.5': 7, '10': 8, '+Inf': 9}, total=31.5)}"
-    )
-
-    assert [
-        "pleg_last_relist_timestamp_seconds 1.7999999995e+09",
-        'pleg_relist_duration_seconds_bucket{le="0.5"} 7.0',
-        'pleg_relist_duration_seconds_bucket{le="10.0"} 8.0',
-        'pleg_relist_duration_seconds_bucket{le="+Inf"} 9.0',
-        "pleg_relist_duration_seconds_count 9.0",
-        "pleg_relist_duration_seconds_sum 31.5",
-    ] == [line for line in known.series() if line.startswith("pleg")]
-
-
-def test_the_last_relist_is_kept_while_metrics_cannot_be_read_and_the_histogram_is_not() -> None:
-    known = Known().read(Source.METRICS, f"{SEEN} 1799999999\n{histogram()}")
-    seen = ["pleg_last_relist_timestamp_seconds 1.799999999e+09"]
-    lines = []
-    for minutes in (1, 4, 6, 600):
-        known.at(NOW + minutes * MINUTE).fail(Source.METRICS)
-        lines.append(
-            (known.series("pleg_last_relist_timestamp_seconds"), len(known.series(f"pleg_{RELISTS[13:]}_bucket")))
-        )
-
-    assert [(seen, 3), (seen, 3), (seen, 0), (seen, 0)] == lines
-
-
-def test_before_the_first_relist_there_is_no_last_one() -> None:
-    assert [] == Known().read(Source.METRICS, f"{SEEN} 0\n").series("pleg_last_relist_timestamp_seconds")
-    assert [] == Known().read(Source.METRICS, "other 0\n").series("pleg_last_relist_timestamp_seconds")
-
-
-def test_a_kubelet_that_starts_anew_keeps_the_last_relist_until_the_next() -> None:
-    known = Known().read(Source.METRICS, f"{SEEN} 1799999999\n").read(Source.METRICS, f"{SEEN} 0\n")
-    between = known.series("pleg_last_relist_timestamp_seconds")
-    known.read(Source.METRICS, f"{SEEN} 1800000001\n")
-
-    assert ["pleg_last_relist_timestamp_seconds 1.799999999e+09"] == between
-    assert ["pleg_last_relist_timestamp_seconds 1.800000001e+09"] == known.series("pleg_last_relist_timestamp_seconds")
-
-
-@pytest.mark.parametrize("value", ["-5", "+Inf"])
-def test_a_last_relist_at_no_time_is_unknown(value: str) -> None:
-    assert [] == Known().read(Source.METRICS, f"{SEEN} {value}\n").series("pleg_last_relist_timestamp_seconds")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        histogram(buckets={"1": -1, "+Inf": 4}),
-        histogram(buckets={"1": 1, "+Inf": float("inf")}).replace(" inf", " +Inf"),
-        histogram(total=-1),
-    ],
-    ids=["negative", "infinite", "negative sum"],
-)
-def test_a_histogram_of_impossible_counts_is_left_out(text: str) -> None:
-    assert [] == [line for line in Known().read(Source.METRICS, text).series() if line.startswith("pleg_relist")]

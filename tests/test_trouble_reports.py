@@ -63,14 +63,16 @@ def test_4_quantiles_that_are_nan_are_left_out_and_the_rest_of_the_summary_is_ke
 def test_4_no_nan_of_the_kubelet_reaches_the_scrape() -> None:
     known = Known().read(Source.METRICS, f"{SEEN} NaN\n{histogram(total=math.nan)}")
 
-    assert ({}, []) == (known.values("pleg"), faults(known.text()))
+    assert ({}, []) == (known.values("pleg_relist"), faults(known.text()))
     assert 'source_dropped_total{reason="not_finite",source="metrics"} 2.0' in known.series()
 
 
 def test_5_a_histogram_without_observations_is_all_zeros_and_has_no_mean_of_its_own() -> None:
     known = Known().read(Source.METRICS, histogram(buckets={"1": 0, "+Inf": 0}, total=0))
 
-    assert {f"pleg_{RELISTS[13:]}{suffix}": 0.0 for suffix in ("_bucket", "_sum", "_count")} == known.values("pleg")
+    assert {f"pleg_{RELISTS[13:]}{suffix}": 0.0 for suffix in ("_bucket", "_sum", "_count")} == known.values(
+        "pleg_relist"
+    )
     assert [] == faults(known.text())
 
 

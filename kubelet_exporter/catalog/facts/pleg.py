@@ -48,3 +48,38 @@ PLEG_QUANTILE = Fact(
     "Quantile of relist times that is watched.",
     "our judgement: customary, and 3 of 300 relists",
 )
+PLEG_FRESH = Fact(
+    "pleg_fresh",
+    10,
+    "seconds",
+    "Age of the last relist up to which the PLEG is fresh.",
+    "our judgement: ten relist periods, and the greatest bound of the kubelet's own histogram of intervals",
+)
+PLEG_LONGEST_STEP = Fact(
+    "pleg_longest_step",
+    45,
+    "seconds",
+    "Longest time between two readings of /metrics that is attributed to a state; more is not observed.",
+    "our judgement: three readings",
+)
+PLEG_NOT_FRESH = Fact(
+    "pleg_not_fresh",
+    0.0144,
+    "ratio",
+    "Share of an hour without a fresh PLEG at which a person should look.",
+    "our judgement: 14.4 times what an objective of 99.9 % allows, the customary fast burn (52 seconds of an hour)",
+)
+PLEG_LEAST_OBSERVED = Fact(
+    "pleg_least_observed",
+    600,
+    "seconds",
+    "Observed time of an hour below which its share of fresh time is not judged.",
+    "our judgement: after less than ten minutes one slow relist would already be too much",
+)
+PLEG_RELIST_RATE = Fact(
+    "pleg_relist_rate",
+    0.4,
+    "",
+    "Relists a second below which a generic PLEG looks too seldom.",
+    "our judgement: a relist then takes more than 1.5 s on average; 0.95 is normal",
+)

@@ -56,8 +56,8 @@ def _holds(row: Sign | Disorder) -> int | None:
 
 RUNTIME_HUNG = Metric(
     "runtime_hung",
-    "Whether the container runtime hangs (1): /metrics and /stats/summary of the kubelet give no answer while other endpoints do. "
-    "Absent while the kubelet does not answer at all.",
+    "Whether the container runtime hangs (1): /metrics and /stats/summary of the kubelet give no answer while other endpoints do; "
+    "absent while the kubelet does not answer at all.",
     lambda row: int(row.hung),
 )
 RUNTIME_HUNG_SINCE = Metric(
@@ -75,7 +75,7 @@ RUNTIME_HUNG_EVIDENCE = Metric(
 FAULT = Metric(
     "fault",
     "What stands between exporter, kubelet and API server: kubelet_down, network (the kubelet lives but cannot be reached), rights_lost "
-    "(it refuses the exporter), apiserver_unreachable. Absent while it cannot be told yet.",
+    "(it refuses the exporter), apiserver_unreachable; absent while it cannot be told yet.",
     _holds,
     ("fault",),
 )

@@ -11,7 +11,7 @@ from kubelet_exporter.catalog.model import Alert, Runbook
 SOURCES = ("KubeletExporterSourceDown", "KubeletExporterRightMissing")
 NODE = ("KubeletNodeNotReady", "KubeletNodeLeaseStale", "KubeletNodeHeartbeatStale")
 PODS = ("KubeletPodStartStuck", "KubeletPodTerminationStuck", "KubeletContainersRefusedByRuntime")
-PLEG = ("KubeletPLEGStale", "KubeletPLEGRelistSlow")
+PLEG = ("KubeletPLEGStale", "KubeletPLEGRelistSlow", "KubeletPLEGRelistsRare", "KubeletPLEGBudgetBurning")
 
 
 def _during(fault: str) -> str:
@@ -61,7 +61,7 @@ DOWN = Alert(
     inhibits=(*SOURCES, *PLEG, *NODE, *PODS),
 )
 NETWORK = Alert(
-    "KubeletUnreachable",
+    "KubeletConnectionLost",
     _during("network"),
     HOLD_AT_ONCE,
     "warning",
