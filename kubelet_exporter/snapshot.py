@@ -110,7 +110,7 @@ class VolumeStats:
 class SystemContainer:
     """One of the node's system containers (kubelet, runtime, misc, pods) and its working set in bytes."""
 
-    name: str
+    container: str
     working_set: float | None = None
 
 

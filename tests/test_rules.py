@@ -65,6 +65,7 @@ BUDGET = (
     ("KubeletPodStartBudgetBurning", (1, 2, 4, 5)),
 )
 FAILING = ("KubeletImagePullsFailing", "KubeletPodStartsFailingForUsers", "KubeletPodAdmissionRejected")
+COLD = ("KubeletColdStartSlower", "KubeletColdStartOutlier")
 EQUIVALENT = {
     ("KubeletExporterSourceDown", "max by (1) becomes sum by"): POSITIVE,
     ("KubeletExporterDataDropped", "sum by (1) becomes max by"): POSITIVE,
@@ -80,6 +81,11 @@ EQUIVALENT = {
     ("cluster_node:kubelet_exporter_pleg_not_fresh:ratio1h", "> (1) becomes >="): SECONDS,
     **{("KubeletPLEGBudgetBurning", f"> ({number}) becomes >="): SECONDS for number in (1, 2)},
     **{("KubeletPLEGRelistsRare", f"max by (1) becomes {other} by"): ONE for other in ("min", "sum")},
+    ("cluster_node_operation:kubelet_exporter_runtime_operation_duration_seconds:mean1h", "> (1) becomes !="): GROWTH,
+    ("cluster_node:kubelet_exporter_cold_start_seconds:mean1h", "> (1) becomes >="): SECONDS,
+    ("cluster_node_runtime_version:kubelet_exporter_cold_start_seconds:mean1h", "max by (1) becomes min by"): ONE,
+    ("cluster_node_operation:kubelet_exporter_runtime_operation_errors:ratio30m", "> (1) becomes !="): GROWTH,
+    **{(alert, f"> ({number}) becomes >="): SECONDS for alert in COLD for number in (1, 2)},
     ("KubeletPLEGEventsDiscarded", "> (1) becomes !="): GROWTH,
     ("KubeletPLEGEventsDiscarded", "sum by (1) becomes max by"): POSITIVE,
     ("KubeletPLEGStale", "> (4) becomes !="): GROWTH,

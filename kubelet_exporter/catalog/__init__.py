@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubelet_exporter.catalog import (
+    cold_start,
     exporter,
     health,
     image_pulls,
@@ -11,6 +12,8 @@ from kubelet_exporter.catalog import (
     pleg,
     pod_start,
     pods,
+    runtime_operations,
+    system_containers,
     termination,
     volumes,
     waiting,
@@ -29,6 +32,9 @@ TOPICS: tuple[Topic, ...] = (
     image_pulls.TOPIC,
     termination.TOPIC,
     pleg.TOPIC,
+    runtime_operations.TOPIC,
+    cold_start.TOPIC,
+    system_containers.TOPIC,
     volumes.TOPIC,
 )
 WANTED: frozenset[str] = frozenset().union(*(topic.wanted for topic in TOPICS))

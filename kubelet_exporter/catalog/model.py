@@ -118,9 +118,9 @@ class Metric:
         """Return the full name, as it stands in PromQL."""
         return PREFIX + self.name
 
-    def where(self, **labels: str) -> str:
+    def where(self, suffix: str = "", **labels: str) -> str:
         """A PromQL selector of this metric; a value that starts with =~, != or !~ brings its own operator."""
-        return f"{self}{{{','.join(_matcher(label, value) for label, value in labels.items())}}}"
+        return f"{self}{suffix}{{{','.join(_matcher(label, value) for label, value in labels.items())}}}"
 
     def shown(self, suffix: str = "", **labels: str) -> str:
         """A PromQL selector for panels: of the nodes that the dashboard's variables select."""
