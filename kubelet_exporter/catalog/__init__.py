@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubelet_exporter.catalog import (
+    api_client,
     cold_start,
     exporter,
     health,
     image_pulls,
+    kubelet_process,
+    kubelet_work,
     node,
     pleg,
     pod_start,
@@ -35,6 +38,9 @@ TOPICS: tuple[Topic, ...] = (
     runtime_operations.TOPIC,
     cold_start.TOPIC,
     system_containers.TOPIC,
+    kubelet_work.TOPIC,
+    kubelet_process.TOPIC,
+    api_client.TOPIC,
     volumes.TOPIC,
 )
 WANTED: frozenset[str] = frozenset().union(*(topic.wanted for topic in TOPICS))
