@@ -88,6 +88,7 @@ EQUIVALENT = {
     ("cluster_node:kubelet_exporter_api_request_errors:ratio15m", "> (1) becomes >="): SECONDS,
     ("cluster_node:kubelet_exporter_api_rate_limiter_long_waits:ratio15m", "> (1) becomes >="): SECONDS,
     ("KubeletAPIRequestsThrottled", "> (1) becomes >="): SECONDS,
+    ("KubeletPodWorkersSlow", "> (1) becomes >="): SECONDS,
     ("KubeletOrphanVolumesRemain", "> (1) becomes !="): POSITIVE,
     ("KubeletOrphanVolumesRemain", "max by (1) becomes sum by"): POSITIVE,
     **{(alert, f"> ({number}) becomes >="): SECONDS for alert in COLD for number in (1, 2)},
