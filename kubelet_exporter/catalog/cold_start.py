@@ -7,12 +7,12 @@ from kubelet_exporter.catalog.facts.runtime import (
     COLD_START_FACTOR,
     COLD_START_FEWEST,
     COLD_START_FLOOR,
+    COLD_START_HOLD,
     COLD_START_PEERS,
     CONTAINER_EDGE,
     MEDIAN,
     SANDBOX_EDGE,
 )
-from kubelet_exporter.catalog.facts.times import HOLD_LONG
 from kubelet_exporter.catalog.model import Alert, Fact, Panel, Query, Record, Runbook, Topic
 from kubelet_exporter.catalog.node import NODE_INFO
 from kubelet_exporter.catalog.runtime_operations import OPERATION_DURATION, OPERATION_ERRORS
@@ -69,14 +69,14 @@ MITIGATE = (
 
 SLOWER = Alert(
     "KubeletColdStartSlower",
-    f"{MEAN} > {COLD_START_FLOOR} and {MEAN} > {COLD_START_FACTOR} * quantile_over_time({MEDIAN}, {MEAN}[7d])",
-    HOLD_LONG,
+    f"{MEAN} > {COLD_START_FLOOR} and {MEAN} > {COLD_START_FACTOR} * quantile_over_time({MEDIAN}, {MEAN}[7d] offset 1d)",
+    COLD_START_HOLD,
     "warning",
     "Containers start slower on a node than they did.",
     "The runtime of node {{ $labels.node }} of cluster {{ $labels.cluster }} takes {{ $value | humanizeDuration }} to start a container of a new pod, "
-    f"more than {COLD_START_FACTOR} times its median of seven days.",
+    f"more than {COLD_START_FACTOR} times its median of the seven days until yesterday.",
     Runbook(
-        "The mean times of making a sandbox, creating a container and starting it, added, are far above what they were here within the last seven days.",
+        "The mean times of making a sandbox, creating a container and starting it, added, have been far above what they were here until yesterday, for longer than one burst of pods.",
         "Every pod start on this node takes longer.",
         DIAGNOSE,
         MITIGATE,
@@ -87,7 +87,7 @@ OUTLIER = Alert(
     f"{BY_RUNTIME} > {COLD_START_FLOOR} "
     f"and {BY_RUNTIME} > on (cluster, runtime_version) group_left {COLD_START_FACTOR} * quantile by (cluster, runtime_version) ({MEDIAN}, {BY_RUNTIME}) "
     f"and on (cluster, runtime_version) count by (cluster, runtime_version) ({BY_RUNTIME}) >= {COLD_START_PEERS}",
-    HOLD_LONG,
+    COLD_START_HOLD,
     "warning",
     "Containers start slower on a node than on its peers.",
     "The runtime of node {{ $labels.node }} of cluster {{ $labels.cluster }} takes {{ $value | humanizeDuration }} to start a container of a new pod, "

@@ -7,6 +7,7 @@ from kubelet_exporter.catalog import exporter
 from kubelet_exporter.catalog.facts.node import HEARTBEAT_PERIOD, HEARTBEAT_STALE, LEASE_DURATION, LEASE_STALE
 from kubelet_exporter.catalog.facts.times import HOLD_AT_ONCE, HOLD_SHORT
 from kubelet_exporter.catalog.model import Alert, Metric, Panel, Query, Runbook, Table, Topic
+from kubelet_exporter.catalog.removal import PLANNED
 from kubelet_exporter.snapshot import Condition, Lease, Node, Snapshot
 
 STATUSES = ("True", "False", "Unknown")
@@ -87,13 +88,15 @@ DIAGNOSE_NODE = f"""
 
 NOT_READY = Alert(
     "KubeletNodeNotReady",
-    f"max by (cluster, node) ({NODE_CONDITION.where(condition='Ready', status='True')}) == 0",
+    f"max by (cluster, node) ({NODE_CONDITION.where(condition='Ready', status='True')}) == 0 "
+    f"unless on (cluster, node) {PLANNED}",
     HOLD_SHORT,
     "warning",
     "A node has not been Ready for minutes.",
     f"Node {{{{ $labels.node }}}} of cluster {{{{ $labels.cluster }}}} has not been Ready for more than {HOLD_SHORT:text}.",
     Runbook(
-        "The Ready condition of the Node object is False (the kubelet says so) or Unknown (nobody has heard from the kubelet).",
+        "The Ready condition of the Node object is False (the kubelet says so) or Unknown (nobody has heard from the kubelet). Nodes that are removed "
+        "on purpose (marked by an autoscaler, or shutting down) are left out; cordoned ones are not.",
         "No new pods are scheduled here. After the tolerance of each pod, usually five minutes, its pods are deleted and started elsewhere.",
         DIAGNOSE_NODE,
         "False: cure what the message names (runtime, network plug-in, PLEG). Unknown: see whether the machine and its path to the "

@@ -30,3 +30,24 @@ HEARTBEAT_STALE = Fact(
     "Age of the Ready condition's heartbeat at which a person should look.",
     "our judgement: twice the kubelet's report period",
 )
+CONDITION_FLAPPING = Fact(
+    "condition_flapping",
+    4,
+    "",
+    "Changes of a condition within an hour at which it flaps.",
+    "our judgement: two outages, however short",
+)
+CORDONED_TOO_LONG = Fact(
+    "cordoned_too_long",
+    86400,
+    "seconds",
+    "How long a node may be cordoned before somebody should ask why.",
+    "our judgement: maintenance that was forgotten",
+)
+REMOVAL_STUCK = Fact(
+    "removal_stuck",
+    3600,
+    "seconds",
+    "How long a node may stay that was marked for removal.",
+    "our judgement: draining takes minutes, unless a disruption budget or a finalizer holds it up",
+)

@@ -116,6 +116,13 @@ RUNTIME_ERRORS_FEWEST = Fact(
     "Failed operations within half an hour below which nobody is told.",
     "our judgement: one pod that is retried with a growing pause makes fewer",
 )
+COLD_START_HOLD = Fact(
+    "cold_start_hold",
+    7200,
+    "seconds",
+    "How long cold starts must be slow.",
+    "our judgement: one burst of pods stays in the mean of an hour for an hour",
+)
 MEDIAN = Fact(
     "median", 0.5, "ratio", "Quantile that stands for what is usual.", "our judgement: outliers do not move it"
 )

@@ -7,6 +7,7 @@ from kubelet_exporter.catalog.facts.pleg import PLEG_UNHEALTHY
 from kubelet_exporter.catalog.facts.times import HOLD_AT_ONCE, HOLD_BRIEF, HOLD_SHORT
 from kubelet_exporter.catalog.health.metrics import FAULT, RUNTIME_HUNG, RUNTIME_HUNG_EVIDENCE, RUNTIME_HUNG_SINCE
 from kubelet_exporter.catalog.model import Alert, Runbook
+from kubelet_exporter.catalog.removal import NODE_CORDONED, PLANNED_REMOVAL
 
 SOURCES = ("KubeletExporterSourceDown", "KubeletExporterRightMissing")
 NODE = ("KubeletNodeNotReady", "KubeletNodeLeaseStale", "KubeletNodeHeartbeatStale")
@@ -121,15 +122,17 @@ APISERVER = Alert(
 VANISHED = Alert(
     "KubeletExporterVanished",
     f"max by (cluster, node) (max_over_time({exporter.BUILD_INFO}[{HEALTH_VANISHED_WINDOW}s])) "
-    f"unless on (cluster, node) max by (cluster, node) ({exporter.BUILD_INFO})",
+    f"unless on (cluster, node) max by (cluster, node) ({exporter.BUILD_INFO}) "
+    f"unless on (cluster, node) max by (cluster, node) (max_over_time({NODE_CORDONED}[{HEALTH_VANISHED_WINDOW}s])) == 1 "
+    f"unless on (cluster, node) max by (cluster, node) (max_over_time({PLANNED_REMOVAL}[{HEALTH_VANISHED_WINDOW}s])) == 1",
     HOLD_SHORT,
     "warning",
     "The exporter of a node is no longer scraped.",
     "Node {{ $labels.node }} of cluster {{ $labels.cluster }} was watched within the last "
-    f"{HEALTH_VANISHED_WINDOW:text}, and is not any more.",
+    f"{HEALTH_VANISHED_WINDOW:text}, and is not any more; it was neither cordoned nor marked for removal.",
     Runbook(
         "No exporter tells of this node any more: the node was deleted or is off, the exporter pod is gone or crashes, or Prometheus "
-        f"no longer scrapes it. {HEALTH_VANISHED_WINDOW:text} after the last scrape this alert ends by itself.",
+        f"no longer scrapes it. Nodes that were cordoned or marked for removal before are left out. {HEALTH_VANISHED_WINDOW:text} after the last scrape this alert ends by itself.",
         "No alert about this node can fire.",
         "- `kubectl get node NODE`: gone on purpose (scaled down, replaced)? Then nothing is wrong.\n"
         "- `kubectl get pods -n kubelet-exporter -o wide --field-selector spec.nodeName=NODE`, its log, `kubectl describe` of it.\n"
