@@ -6,10 +6,13 @@ import pytest
 from bodies import NOW, RELISTS, SEEN, Known, configz, histogram
 from hypothesis import given
 from hypothesis import strategies as st
-from recorded import played
+from recorded import film, played
 
 from kubelet_exporter.catalog.facts.pleg import PLEG_FRESH, PLEG_LONGEST_STEP, PLEG_UNHEALTHY
 from kubelet_exporter.snapshot import Failure, Reading, Reason, Source
+from kubelet_exporter.sources import recording
+from kubelet_exporter.sources.endpoints import PATHS
+from kubelet_exporter.sources.recording import Recording
 
 MINUTE = 60.0
 PERIOD = 15.0  # between readings of /metrics
@@ -115,6 +118,26 @@ def test_an_evented_pleg_is_known_by_its_gate_or_by_its_connections(gates: objec
     assert (mode == "generic") == bool(known.series("pleg_last_relist_timestamp_seconds"))
 
 
+@pytest.mark.parametrize("outcome", ["success", "error"])
+def test_an_evented_pleg_stays_one_while_neither_metrics_nor_configuration_can_be_read(outcome: str) -> None:
+    known = Known().fail(Source.CONFIGZ, Reason.FORBIDDEN)
+    read_with(known, f"kubelet_evented_pleg_connection_{outcome}_count 1\n")
+    for seconds in range(15, 901, 15):
+        hung(known.at(NOW + seconds))
+
+    assert ['pleg_info{mode="evented"} 1.0'] == known.series("pleg_info")
+    assert [] == known.series("pleg_last_relist_timestamp_seconds")
+    assert {"unknown"} == observed(known).keys()
+
+
+def test_a_kubelet_that_starts_anew_without_its_gate_is_generic() -> None:
+    known = read_with(Known(), "kubelet_evented_pleg_connection_success_count 1\n")
+    read_with(known, "kubelet_evented_pleg_connection_success_count 0\n")
+
+    assert ['pleg_info{mode="generic"} 1.0'] == known.series("pleg_info")
+    assert [f"pleg_last_relist_timestamp_seconds {NOW - 1:.9e}"] == known.series("pleg_last_relist_timestamp_seconds")
+
+
 def test_the_mode_is_unknown_before_metrics_are_read() -> None:
     assert [] == Known().read(Source.CONFIGZ, configz(featureGates={"EventedPLEG": True})).series("pleg_info")
 
@@ -131,6 +154,11 @@ def observed(known: Known) -> dict[str, float]:
 def read(known: Known, age: float) -> Known:
     """Read /metrics of a kubelet whose last relist began `age` seconds ago."""
     return known.read(Source.METRICS, f"{SEEN} {known.clock() - age!r}\n")
+
+
+def read_with(known: Known, more: str) -> Known:
+    """Read /metrics of a kubelet that has just relisted, with more lines in it."""
+    return known.read(Source.METRICS, f"{SEEN} {known.clock() - 1!r}\n{more}")
 
 
 def hung(known: Known) -> Known:
@@ -178,6 +206,25 @@ def test_a_hang_without_any_known_relist_is_stale() -> None:
     known = hung(hung(Known()).at(NOW + PERIOD))
 
     assert {"fresh": 3, "stale": 12} == pytest.approx(observed(known))
+
+
+@pytest.mark.parametrize("refused", [Source.HEALTHZ, Source.PODS])
+def test_a_kubelet_that_refuses_for_want_of_a_right_answers(refused: Source) -> None:
+    known = read(Known(), 1).fail(refused, Reason.FORBIDDEN)
+    for seconds in range(15, 301, 15):
+        known.at(NOW + seconds).take(
+            Reading(Source.METRICS, NOW + seconds - 12, 12.0, failure=Failure(Reason.TIMEOUT, "no answer"))
+        )
+
+    assert {"fresh": 8.75, "stale": 170, "unhealthy": 121} == pytest.approx(observed(known))
+
+
+@pytest.mark.parametrize("reason", sorted(set(Reason) - {Reason.FORBIDDEN}))
+def test_a_kubelet_that_fails_in_another_way_where_it_needs_no_runtime_does_not_answer(reason: Reason) -> None:
+    known = read(Known(), 1).fail(Source.HEALTHZ, reason).fail(Source.PODS, reason).at(NOW + PERIOD)
+    known.take(Reading(Source.METRICS, NOW + 3, 12.25, failure=Failure(Reason.TIMEOUT, "no answer")))
+
+    assert {"unknown": PERIOD} == pytest.approx(observed(known))
 
 
 @pytest.mark.parametrize("reason", [Reason.CONNECTION, Reason.UNAUTHORIZED, Reason.STATUS])
@@ -240,3 +287,27 @@ def test_a_recorded_kubelet_is_fresh() -> None:
 
     assert 90 < seconds["fresh"] < 130
     assert {"fresh"} == seconds.keys()
+
+
+@pytest.mark.parametrize("name", ["v1.31-film-starts", "v1.36-film-terminations", "v1.36-film-apiserver-outage"])
+def test_a_recorded_kubelet_whose_runtime_answers_is_never_stale(name: str) -> None:
+    seconds = observed(played(name))
+
+    assert seconds["fresh"] > 60
+    assert seconds.keys() <= {"fresh", "unknown"}
+
+
+def test_the_recorded_answers_of_a_hung_runtime_make_the_pleg_stale_and_then_unhealthy() -> None:
+    known, hang = played("v1.36-runtime-recovered"), film("v1.36-runtime-hang")
+    relist = 1.79613907e09
+    for passed in range(15, 301, 15):
+        delta = round(film("v1.36-runtime-recovered").begin - hang.begin) + passed
+        again = Recording(tuple(recording.moved(line, delta) for line in hang.lines), hang.node_name)
+        for reading in recording.readings(again, PATHS, known.decoders):
+            known.at(reading.attempted_at + reading.seconds).take(reading)
+    end = known.snapshot.readings[Source.METRICS].attempted_at + 10
+
+    assert ["pleg_last_relist_timestamp_seconds 1.79613907e+09"] == known.series("pleg_last_relist_timestamp_seconds")
+    assert {"fresh": 8.5, "stale": 170.0, "unhealthy": end - relist - UNHEALTHY} == pytest.approx(
+        observed(known), abs=0.1
+    )

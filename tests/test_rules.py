@@ -93,7 +93,7 @@ EQUIVALENT = {
     ("KubeletOrphanVolumesRemain", "max by (1) becomes sum by"): POSITIVE,
     **{(alert, f"> ({number}) becomes >="): SECONDS for alert in COLD for number in (1, 2)},
     ("KubeletPLEGEventsDiscarded", "> (1) becomes !="): GROWTH,
-    ("KubeletPLEGEventsDiscarded", "sum by (1) becomes max by"): POSITIVE,
+    ("KubeletPLEGEventsDiscarded", "max by (1) becomes sum by"): POSITIVE,
     ("KubeletPLEGStale", "> (4) becomes !="): GROWTH,
     ("KubeletPLEGStale", "max by (3) becomes sum by"): POSITIVE,
     ("KubeletPodStartNodeOutlier", "> (1) becomes >="): LOGARITHM,

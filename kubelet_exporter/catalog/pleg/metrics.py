@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kubelet_exporter.catalog.facts.pleg import PLEG_FRESH, PLEG_UNHEALTHY
 from kubelet_exporter.catalog.model import Metric, Table
-from kubelet_exporter.catalog.pleg.freshness import CONNECTED, LAST_SEEN, STATES, Memory, evented
+from kubelet_exporter.catalog.pleg.freshness import CONNECTIONS, LAST_SEEN, STATES, Memory
 from kubelet_exporter.samples import Histogram
 from kubelet_exporter.snapshot import Snapshot
 
@@ -13,7 +13,7 @@ DURATION = "kubelet_pleg_relist_duration_seconds"
 INTERVAL = "kubelet_pleg_relist_interval_seconds"
 POD_DURATION = "kubelet_pleg_pod_relist_duration_seconds"
 DISCARDED = "kubelet_pleg_discard_events"
-WANTED = frozenset({LAST_SEEN, CONNECTED, DURATION, INTERVAL, POD_DURATION, DISCARDED})
+WANTED = frozenset({LAST_SEEN, *CONNECTIONS, DURATION, INTERVAL, POD_DURATION, DISCARDED})
 
 # Subsets of the kubelet's own bounds. An interval is a second longer than a relist.
 INTERVAL_BOUNDS = (1, 2.5, 5, 10)
@@ -46,15 +46,15 @@ class Time:
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
+class Working:
     """How the kubelet learns of its containers: generic (it asks) or evented (the runtime tells)."""
 
     mode: str
 
 
-def last_relist(snapshot: Snapshot, memory: Memory) -> Iterator[Relist]:
+def last_relist(_: Snapshot, memory: Memory) -> Iterator[Relist]:
     """The last relist, if one was ever seen and the PLEG is one that must relist."""
-    if memory.last_relist is not None and not evented(snapshot):
+    if memory.last_relist is not None and memory.mode != "evented":
         yield Relist(memory.last_relist)
 
 
@@ -75,10 +75,10 @@ def times(_: Snapshot, memory: Memory) -> Iterator[Time]:
     yield from (Time(state, memory.observed[state]) for state in STATES)
 
 
-def modes(snapshot: Snapshot, _: Memory) -> Iterator[Mode]:
-    """The mode, once the kubelet's metrics were read."""
-    if snapshot.metrics is not None:
-        yield Mode("evented" if evented(snapshot) else "generic")
+def modes(_: Snapshot, memory: Memory) -> Iterator[Working]:
+    """The mode, once it is known; kept while the kubelet's metrics cannot be read."""
+    if memory.mode is not None:
+        yield Working(memory.mode)
 
 
 PLEG_LAST_RELIST = Metric(

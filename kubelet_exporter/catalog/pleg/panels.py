@@ -22,6 +22,11 @@ def _rate(metric: Metric, suffix: str = "", by: str = "cluster, node", **labels:
     return f"sum by ({by}) (rate({metric.shown(suffix, **labels)}[$__rate_interval]))"
 
 
+def _of_kubelet(metric: Metric, suffix: str = "") -> str:
+    """What the kubelet counts, once, however often the node is scraped."""
+    return f"max by (cluster, node) (rate({metric.shown(suffix)}[$__rate_interval]))"
+
+
 def _quantile_and_mean(metric: Metric) -> tuple[Query, Query]:
     return (
         Query(
@@ -68,7 +73,7 @@ DURATION = Panel(
 FREQUENCY = Panel(
     "Relists a second",
     "About one a second on a healthy node; it falls when relists take long and is zero while one hangs.",
-    (Query(_rate(PLEG_RELIST_DURATION, "_count")),),
+    (Query(_of_kubelet(PLEG_RELIST_DURATION, "_count")),),
     unit="ops",
     limits=((PLEG_RELIST_RATE, "orange"),),
 )
@@ -81,6 +86,6 @@ OF_PODS = Panel(
 LOST = Panel(
     "Events lost a second",
     "Changes of containers that found the queue to the kubelet's main loop full. Normal is 0.",
-    (Query(_rate(PLEG_DISCARDED)),),
+    (Query(_of_kubelet(PLEG_DISCARDED)),),
     unit="ops",
 )

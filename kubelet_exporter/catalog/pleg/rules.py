@@ -126,7 +126,7 @@ RARE = Alert(
 )
 LOST = Alert(
     "KubeletPLEGEventsDiscarded",
-    f"sum by (cluster, node) (increase({PLEG_DISCARDED}[15m])) > 0",
+    f"max by (cluster, node) (increase({PLEG_DISCARDED}[15m])) > 0",
     HOLD_AT_ONCE,
     "info",
     "A kubelet loses events of its containers.",
