@@ -10,6 +10,7 @@ from kubelet_exporter.catalog import (
     pleg,
     pod_start,
     pods,
+    storage,
     termination,
     volumes,
     waiting,
@@ -28,6 +29,7 @@ TOPICS: tuple[Topic, ...] = (
     termination.TOPIC,
     pleg.TOPIC,
     volumes.TOPIC,
+    storage.TOPIC,
 )
 WANTED: frozenset[str] = frozenset().union(*(topic.wanted for topic in TOPICS))
 
