@@ -114,22 +114,19 @@ def csi_operations(snapshot: Snapshot, known: Known) -> Iterator[Operations]:
     """Every call to every CSI driver, succeeded and failed, both from 0 on."""
     if snapshot.metrics is not None:
         found = snapshot.metrics.totals(f"{CSI}_count", "driver_name", "method_name", "grpc_status_code")
-        calls = {(driver, _call(method), code): 0.0 for driver, method, code in found}
-        for (driver, method, code), count in found.items():
-            calls[driver, _call(method), code] += count
-        yield from _rows(_counts(calls, known, CALLS, "OK"), ())
+        yield from _rows(_counts(found, known, CALLS, "OK"), ())
 
 
 def _call(method: str) -> str:
-    """The last part of /csi.v1.Node/NodeStageVolume."""
+    """The last part of /csi.v1.Node/NodeStageVolume; storage operations have but one."""
     return method.rpartition("/")[2]
 
 
 def _counts(found: Mapping[tuple[str, ...], float], known: Known, kinds: Collection[str], good: str) -> Counts:
     """Counts by driver, operation and success, with those that have no name of their own called other."""
     counts: dict[tuple[str, str, str], float] = {}
-    for (plugin, kind, status), count in found.items():
-        driver = named(plugin)
+    for (plugin, whole, status), count in found.items():
+        driver, kind = named(plugin), _call(whole)
         key = (
             driver if driver in known else OTHER,
             kind if kind in kinds else OTHER,
