@@ -57,6 +57,8 @@ GROWTH = "a counter never falls"
 SHARE = "no share of whole starts is exactly this product of two decimals"
 LOGARITHM = "no logarithms of whole numbers are exactly the same"
 AT_EXPECTED = "the score is 0 just when as many are bad as are expected, and it must be above a logarithm that is not"
+SUCCEEDED = "where the greater increase is that of the successes, the other part silences the alert"
+WANTED = "where fewer are wanted than mounted, the greater number less the mounted is 0"
 FAILED = "users, registries and the control plane are to blame for failed starts only"
 SECONDS = "no increase of measured seconds is exactly this number"
 BUDGET = (
@@ -96,6 +98,12 @@ EQUIVALENT = {
     ("KubeletPLEGEventsDiscarded", "max by (1) becomes sum by"): POSITIVE,
     ("KubeletPLEGStale", "> (4) becomes !="): GROWTH,
     ("KubeletPLEGStale", "max by (3) becomes sum by"): POSITIVE,
+    ("KubeletVolumeMountsFailing", "> (2) becomes !="): GROWTH,
+    ("KubeletVolumeMountsFailing", "max by (2) becomes sum by"): POSITIVE,
+    ("KubeletVolumeMountsFailing", 'status="failure" (3) left out'): SUCCEEDED,
+    ("KubeletVolumesNotMounted", "> (2) becomes !="): GROWTH,
+    ("KubeletVolumesNotMounted", "max by (3) becomes sum by"): POSITIVE,
+    ("KubeletVolumesNotMounted", 'state="desired", (1) left out'): WANTED,
     ("KubeletPodStartNodeOutlier", "> (1) becomes >="): LOGARITHM,
     ("KubeletPodStartNodeOutlier", "> (3) becomes >="): AT_EXPECTED,
     **{(alert, f"> ({number}) becomes >="): SHARE for alert, numbers in BUDGET for number in numbers},

@@ -19,6 +19,7 @@ from kubelet_exporter.catalog import (
     removal,
     runtime_operations,
     system_containers,
+    storage,
     termination,
     volumes,
     waiting,
@@ -46,6 +47,7 @@ TOPICS: tuple[Topic, ...] = (
     kubelet_process.TOPIC,
     api_client.TOPIC,
     volumes.TOPIC,
+    storage.TOPIC,
 )
 WANTED: frozenset[str] = frozenset().union(*(topic.wanted for topic in TOPICS))
 
