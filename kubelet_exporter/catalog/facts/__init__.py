@@ -6,14 +6,21 @@ What is configured on a node is no fact: it is read from the node and exported a
 
 from collections.abc import Mapping
 
-from kubelet_exporter.catalog.facts import health, kubelet, node, pleg, pod_start, pods, runtime, times, volumes
+from kubelet_exporter.catalog.facts import (
+    health,
+    kubelet,
+    node,
+    pleg,
+    pod_start,
+    pods,
+    runtime,
+    storage,
+    times,
+    volumes,
+)
 from kubelet_exporter.catalog.model import Fact
 
-MODULES = (pleg, health, runtime, kubelet, pods, volumes, node, pod_start, times)
-from kubelet_exporter.catalog.facts import node, pleg, pod_start, pods, storage, times, volumes
-from kubelet_exporter.catalog.model import Fact
-
-MODULES = (pleg, pods, volumes, storage, node, pod_start, times)
+MODULES = (pleg, health, runtime, kubelet, pods, volumes, storage, node, pod_start, times)
 FACTS: Mapping[str, Fact] = {
     fact.id: fact for module in MODULES for fact in vars(module).values() if isinstance(fact, Fact)
 }
