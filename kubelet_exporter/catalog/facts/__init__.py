@@ -7,6 +7,7 @@ What is configured on a node is no fact: it is read from the node and exported a
 from collections.abc import Mapping
 
 from kubelet_exporter.catalog.facts import (
+    containers,
     health,
     kubelet,
     node,
@@ -20,7 +21,7 @@ from kubelet_exporter.catalog.facts import (
 )
 from kubelet_exporter.catalog.model import Fact
 
-MODULES = (pleg, health, runtime, kubelet, pods, volumes, storage, node, pod_start, times)
+MODULES = (pleg, health, runtime, kubelet, pods, containers, volumes, storage, node, pod_start, times)
 FACTS: Mapping[str, Fact] = {
     fact.id: fact for module in MODULES for fact in vars(module).values() if isinstance(fact, Fact)
 }
