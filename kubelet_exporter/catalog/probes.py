@@ -202,7 +202,7 @@ BY_LIVENESS = Metric(
 
 MANY_FAIL = Alert(
     "KubeletProbesFailing",
-    f"max by (cluster, node, type) ({FAILING} / ({PROBED} > 0)) > {PROBES_FAILING_SHARE} "
+    f"max by (cluster, node, type) ({FAILING} / {PROBED}) > {PROBES_FAILING_SHARE} "
     f"and on (cluster, node, type) max by (cluster, node, type) ({FAILING}) >= {PROBES_FAILING_FEWEST}",
     HOLD_SHORT,
     "warning",
