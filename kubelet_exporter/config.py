@@ -16,6 +16,7 @@ from kubelet_exporter.sources.endpoints import DEADLINE, INTERVALS
 from kubelet_exporter.sources.trust import Mode
 
 ENVIRONMENT = "KUBELET_EXPORTER_"
+MOST_LOG_PATTERNS = 10
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -36,6 +37,7 @@ class Settings:
     kubelet_timeout: float = DEADLINE
     volumes_exclude: re.Pattern[str] | None = None
     events: bool = False
+    log_patterns: tuple[str, ...] = ()
     checkpoint_dir: Path | None = None
     series_limit: int = 5000
     node_label: bool = True
@@ -135,6 +137,19 @@ def pattern(text: str) -> re.Pattern[str]:
         raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
 
 
+def log_patterns(text: str) -> tuple[str, ...]:
+    """Texts to search the log for, separated by commas: at most ten, of letters, digits and . _ : -."""
+    found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    wrong = [part for part in found if not re.fullmatch(r"[A-Za-z0-9._:-]{1,100}", part)]
+    if wrong:
+        raise argparse.ArgumentTypeError(f"{wrong[0]!r} has other characters than letters, digits and . _ : -")
+    if len(found) > MOST_LOG_PATTERNS:
+        raise argparse.ArgumentTypeError(
+            f"{len(found)} patterns are more than {MOST_LOG_PATTERNS}: each is searched for every minute"
+        )
+    return found
+
+
 def count(text: str) -> int:
     """A whole number above 0."""
     if not text.isdecimal() or int(text) < 1:
@@ -228,6 +243,13 @@ def add_memory_flags(parser: Parser) -> None:
         "ask the API server for the events of pods whose pull time decides whether they were slow; needs the right to list events",
         action=argparse.BooleanOptionalAction,
         default=False,
+    )
+    parser.flag(
+        "--log-patterns",
+        "count lines of the kubelet's log with these texts, such as FailedCreatePodSandBox,ImagePullBackOff; needs the right "
+        "nodes/log and a kubelet with NodeLogQuery",
+        type=log_patterns,
+        metavar="TEXT,TEXT",
     )
     parser.flag("--checkpoint-dir", "existing folder to keep which starts were counted", type=folder, metavar="FOLDER")
 

@@ -13,7 +13,7 @@ from kubelet_exporter.catalog.pod_start.memory import undecided_pods
 from kubelet_exporter.config import Settings
 from kubelet_exporter.pod import Pod
 from kubelet_exporter.snapshot import ALWAYS_READ, Reading, Snapshot, Source
-from kubelet_exporter.sources import apiserver, events, kubelet, recording
+from kubelet_exporter.sources import apiserver, events, kubelet, log_query, recording
 from kubelet_exporter.sources.endpoints import PATHS, decoders, endpoints
 from kubelet_exporter.sources.trust import Trust
 from kubelet_exporter.state import State
@@ -42,6 +42,8 @@ async def exporting(settings: Settings, flag: str = "--web.listen-address") -> A
         client = node_kubelet(settings, session)
         points = endpoints(settings.intervals, settings.kubelet_timeout, settings.volumes_exclude)
         tasks = [asyncio.create_task(kubelet.follow(client, point, state.take)) for point in points]
+        if settings.log_patterns:
+            tasks.append(asyncio.create_task(log_query.follow_log(client, settings.log_patterns, state.take)))
         if api:
             apiserver.follow_node(api, state.take)
             tasks.append(asyncio.create_task(apiserver.follow_lease(api, state.take)))

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -278,19 +279,36 @@ def test_a_rollout_takes_a_tenth_of_the_nodes_at_a_time() -> None:
     } == the("DaemonSet")["spec"]["updateStrategy"]
 
 
-# The component for events
+# The components that add a right
 
 
-def test_component_for_events_adds_the_right_to_list_events_and_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("component", "rule", "variable"),
+    [
+        (
+            "events",
+            {"apiGroups": [""], "resources": ["events"], "verbs": ["list"]},
+            {"name": "KUBELET_EXPORTER_EVENTS", "value": "true"},
+        ),
+        (
+            "log-patterns",
+            {"apiGroups": [""], "resources": ["nodes/log"], "verbs": ["get"]},
+            {"name": "KUBELET_EXPORTER_LOG_PATTERNS", "value": "FailedCreatePodSandBox,ImagePullBackOff"},
+        ),
+    ],
+)
+def test_a_component_adds_one_right_and_its_switch_and_nothing_else(
+    component: str, rule: Any, variable: Any, tmp_path: Path
+) -> None:
     shutil.copytree(KUSTOMIZE, tmp_path, dirs_exist_ok=True)
-    with_events = tmp_path / "overlays" / "events"
-    with_events.mkdir()
-    content = {"resources": ["../../base"], "components": ["../../components/events"]}
-    (with_events / "kustomization.yaml").write_text(yaml.safe_dump(content))
-    added = [each for each in rendered(with_events) if each not in rendered(BASE)]
+    overlay = tmp_path / "overlays" / component
+    overlay.mkdir()
+    content = {"resources": ["../../base"], "components": [f"../../components/{component}"]}
+    (overlay / "kustomization.yaml").write_text(yaml.safe_dump(content))
+    added = [each for each in rendered(overlay) if each not in rendered(BASE)]
 
     by_kind = {each["kind"]: each for each in added}
     assert {"ClusterRole", "ClusterRoleBinding", "DaemonSet"} == set(by_kind)
-    assert [{"apiGroups": [""], "resources": ["events"], "verbs": ["list"]}] == by_kind["ClusterRole"]["rules"]
+    assert [rule] == by_kind["ClusterRole"]["rules"]
     (only,) = by_kind["DaemonSet"]["spec"]["template"]["spec"]["containers"]
-    assert {"name": "KUBELET_EXPORTER_EVENTS", "value": "true"} in only["env"]
+    assert variable in only["env"]

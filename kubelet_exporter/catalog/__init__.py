@@ -12,6 +12,7 @@ from kubelet_exporter.catalog import (
     image_pulls,
     kubelet_process,
     kubelet_work,
+    log_patterns,
     node,
     pleg,
     pod_specs,
@@ -52,6 +53,7 @@ TOPICS: tuple[Topic, ...] = (
     kubelet_work.TOPIC,
     kubelet_process.TOPIC,
     api_client.TOPIC,
+    log_patterns.TOPIC,
     volumes.TOPIC,
     storage.TOPIC,
 )

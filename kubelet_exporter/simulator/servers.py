@@ -3,27 +3,31 @@
 import asyncio
 import gzip
 import json
+import re
 import secrets
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from aiohttp import web
 
+from kubelet_exporter import units
 from kubelet_exporter.server import listen
 from kubelet_exporter.simulator import certificates, faults
 from kubelet_exporter.simulator.faults import Fault
 from kubelet_exporter.simulator.player import Player
 from kubelet_exporter.sources.recording import Line
 
+LOGS = "/logs/"
 RIGHTS = {
     "/pods": "pods",
     "/configz": "configz",
     "/healthz": "healthz",
     "/stats/summary": "stats",
     "/metrics": "metrics",
+    LOGS: "log",
 }
 WATCH_POLL_SECONDS = 0.5
 DUPLICATE = (
@@ -45,6 +49,7 @@ class Simulator:
     kubelet_tls: ssl.SSLContext = field(default_factory=lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
     requests: dict[str, int] = field(default_factory=dict)
     apiserver_requests: dict[str, int] = field(default_factory=dict)
+    log: list[tuple[float, str]] = field(default_factory=list)
 
     @property
     def token_file(self) -> Path:
@@ -113,7 +118,8 @@ def _kubelet(simulator: Simulator) -> web.Application:
         simulator.requests[request.path] = simulator.requests.get(request.path, 0) + 1
         if request.headers.get("Authorization") != f"Bearer {simulator.token}":
             return web.Response(status=401, text="Unauthorized")
-        return await _answer(request, simulator.player.answer(request.path), simulator.fault(request.path))
+        line = _log(request, simulator.log) if request.path == LOGS else simulator.player.answer(request.path)
+        return await _answer(request, line, simulator.fault(request.path))
 
     async def change_faults(request: web.Request) -> web.Response:
         try:
@@ -137,6 +143,13 @@ def _kubelet(simulator: Simulator) -> web.Application:
     application.router.add_post("/-/token", renew_token)
     application.router.add_get("/{path:.*}", answer)
     return application
+
+
+def _log(request: web.Request, log: Sequence[tuple[float, str]]) -> Line:
+    """The lines of the kubelet's log that a log query selects, as journalctl prints them."""
+    since, until = (units.timestamp(request.query.get(name)) or 0.0 for name in ("sinceTime", "untilTime"))
+    found = [line for at, line in log if since <= at <= until and re.search(request.query["pattern"], line)]
+    return Line(0.0, LOGS, 200, "\n".join([*found, ""]) if found else "-- No entries --\n")
 
 
 async def _answer(request: web.Request, line: Line | None, fault: Fault | None) -> web.StreamResponse:
