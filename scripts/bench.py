@@ -175,7 +175,7 @@ async def _figures(pid: int, url: str, count: int, seconds: float) -> list[Figur
         ),
         Figure("CPU for an hour of running", count, used * 3600, "s", 18 if count <= 110 else None),
         Figure("resident memory", count, memory, "MiB", 64 if count <= 110 else 80),
-        Figure("series", count, series, "series", 400 + 12 * count),
+        Figure("series", count, series, "series", 900 + 2 * count),
         Figure("bytes of a scrape", count, len(body) / 1000, "kB", None),
         Figure("median of /metrics, 10 scrapers at once", count, statistics.median(latencies) * 1000, "ms", None),
         Figure(
