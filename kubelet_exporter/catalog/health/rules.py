@@ -12,6 +12,7 @@ from kubelet_exporter.catalog.removal import NODE_CORDONED, PLANNED_REMOVAL
 SOURCES = ("KubeletExporterSourceDown", "KubeletExporterRightMissing")
 NODE = ("KubeletNodeNotReady", "KubeletNodeLeaseStale", "KubeletNodeHeartbeatStale")
 PODS = ("KubeletPodStartStuck", "KubeletPodTerminationStuck", "KubeletContainersRefusedByRuntime")
+PROBES = ("KubeletProbesFailing", "KubeletLivenessRestartsMany")
 PLEG = ("KubeletPLEGStale", "KubeletPLEGRelistSlow", "KubeletPLEGRelistsRare", "KubeletPLEGBudgetBurning")
 
 
@@ -41,7 +42,7 @@ HUNG = Alert(
         "3. Watch `crictl pods` and this alert: it ends within a minute.\n"
         "4. If it does not: `kubectl cordon NODE`, then reboot. Processes in state D end in no other way.",
     ),
-    inhibits=(*SOURCES, *PLEG, *PODS, "KubeletNodeNotReady"),
+    inhibits=(*SOURCES, *PLEG, *PODS, *PROBES, "KubeletNodeNotReady"),
 )
 DOWN = Alert(
     "KubeletProcessDown",
