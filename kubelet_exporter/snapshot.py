@@ -115,11 +115,23 @@ class SystemContainer:
 
 
 @dataclass(frozen=True, slots=True)
+class Supply:
+    """What is available of an eviction signal, and of how much, in bytes, inodes or processes."""
+
+    available: float | None = None
+    capacity: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
-    """What is used of /stats/summary: one entry a claim, the newest where several pods share it; system containers."""
+    """What is used of /stats/summary.
+
+    One entry a claim, the newest where several pods share it; system containers; the eviction signals by the kubelet's names.
+    """
 
     volumes: tuple[VolumeStats, ...] = ()
     system: tuple[SystemContainer, ...] = ()
+    supplies: Mapping[str, Supply] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

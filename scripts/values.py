@@ -19,6 +19,7 @@ UNITS: dict[str, Ladder] = {
         *((86400, " days"), (604800, " weeks"), (31557600, " years")),
     ),
     "bytes": [(1024**i, f" {prefix}B") for i, prefix in enumerate(("", "Ki", "Mi", "Gi", "Ti", "Pi"))],
+    "short": COUNTS,
     "ops": [(size, f"{suffix} ops/s") for size, suffix in COUNTS],
     "reqps": [(size, f"{suffix} req/s") for size, suffix in COUNTS],
 }

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubelet_exporter.snapshot import Summary, VolumeStats
-from kubelet_exporter.sources import decode
+from kubelet_exporter.sources import summary as stats
 from kubelet_exporter.sources.decode import Decoded, Malformed
 
 
@@ -25,7 +25,7 @@ def wrong(*right: str) -> pytest.MarkDecorator:
 
 def claims(content: bytes, excluded: str | None = None) -> tuple[list[str], dict[str, int]]:
     """The claims of /stats/summary in their order, and what was dropped."""
-    decoded = decode.summary(re.compile(excluded) if excluded else None)(content)
+    decoded = stats.summary(re.compile(excluded) if excluded else None)(content)
     return [each.claim for each in decoded.value.volumes], dict(decoded.dropped)
 
 
@@ -39,7 +39,7 @@ def test_a_volume_has_bytes_inodes_and_its_time() -> None:
         "inodesUsed": 4,
     }
 
-    assert Decoded(Summary((VolumeStats("shop", "data", NOW, 100, 40, 50, 10, 6, 4),))) == decode.summary()(
+    assert Decoded(Summary((VolumeStats("shop", "data", NOW, 100, 40, 50, 10, 6, 4),))) == stats.summary()(
         summary(volume(**numbers))
     )
 
@@ -47,7 +47,7 @@ def test_a_volume_has_bytes_inodes_and_its_time() -> None:
 def test_a_volume_with_its_claim_alone_has_no_numbers() -> None:
     content = summary({"pvcRef": {"name": "data", "namespace": "shop"}})
 
-    assert Decoded(Summary((VolumeStats("shop", "data"),))) == decode.summary()(content)
+    assert Decoded(Summary((VolumeStats("shop", "data"),))) == stats.summary()(content)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_has_no_claim_is_no_volume_and_no_fault(content: bytes) -> None:
 )
 def test_a_summary_without_a_node_or_with_other_pods_is_malformed(content: bytes) -> None:
     with pytest.raises(Malformed):
-        decode.summary()(content)
+        stats.summary()(content)
 
 
 @wrong("object")
@@ -140,13 +140,13 @@ def test_a_volume_with_invalid_utf_8_costs_itself() -> None:
 def test_a_negative_number_is_unknown_and_a_large_one_a_number(text: str, number: float | None) -> None:
     content = summary(volume(capacityBytes="NUMBER")).replace(b'"NUMBER"', text.encode())
 
-    assert [number] == [each.capacity for each in decode.summary()(content).value.volumes]
+    assert [number] == [each.capacity for each in stats.summary()(content).value.volumes]
 
 
 def test_minus_zero_is_zero() -> None:
     content = summary(volume(capacityBytes="NUMBER")).replace(b'"NUMBER"', b"-0.0")
 
-    assert "0.0" == str(decode.summary()(content).value.volumes[0].capacity)
+    assert "0.0" == str(stats.summary()(content).value.volumes[0].capacity)
 
 
 @pytest.mark.parametrize("text", ["1e400", "-1e400", "NaN", "Infinity", "1" + "0" * 400], ids=lambda text: text[:9])
@@ -163,7 +163,7 @@ def test_a_number_that_is_not_finite_never_gets_through(text: str) -> None:
 
 @pytest.mark.parametrize("time", [None, "", "yesterday", "0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z"])
 def test_a_time_that_is_none_is_unknown_and_costs_nothing_else(time: str | None) -> None:
-    decoded = decode.summary()(summary({**volume(capacityBytes=1), "time": time}))
+    decoded = stats.summary()(summary({**volume(capacityBytes=1), "time": time}))
 
     assert [(None, 1)] == [(each.time, each.capacity) for each in decoded.value.volumes]
 
@@ -174,7 +174,7 @@ TIMES = [f"2026-01-01T00:00:0{second}Z" for second in range(4)]
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
 def test_of_a_claim_that_several_pods_share_the_newest_counts(order: tuple[int, ...]) -> None:
     shared = [{"volume": [{**volume("shared", usedBytes=100 + index), "time": TIMES[index]}]} for index in order]
-    decoded = decode.summary()(summary(pods=shared))
+    decoded = stats.summary()(summary(pods=shared))
 
     assert ([102], {}) == ([each.used for each in decoded.value.volumes], dict(decoded.dropped))
 
@@ -183,7 +183,7 @@ def test_a_time_is_newer_than_none() -> None:
     shared = [{**volume("shared", usedBytes=1), "time": None}, volume("shared", usedBytes=2)]
 
     assert [[2], [2]] == [
-        [each.used for each in decode.summary()(summary(*volumes)).value.volumes] for volumes in (shared, shared[::-1])
+        [each.used for each in stats.summary()(summary(*volumes)).value.volumes] for volumes in (shared, shared[::-1])
     ]
 
 
@@ -204,9 +204,7 @@ def test_the_order_of_volumes_is_irrelevant(volumes: list[Any], shuffle: random.
     mixed = list(volumes)
     shuffle.shuffle(mixed)
 
-    assert set(decode.summary()(summary(*volumes)).value.volumes) == set(
-        decode.summary()(summary(*mixed)).value.volumes
-    )
+    assert set(stats.summary()(summary(*volumes)).value.volumes) == set(stats.summary()(summary(*mixed)).value.volumes)
 
 
 def test_excluded_claims_are_left_out_by_namespace_and_name_and_counted() -> None:
@@ -221,6 +219,6 @@ def test_excluded_claims_are_left_out_by_namespace_and_name_and_counted() -> Non
 
 def test_a_windows_volume_keeps_its_bytes() -> None:
     windows = volume(capacityBytes=1000, availableBytes=600, usedBytes=400, inodes=0, inodesFree=0, inodesUsed=0)
-    found = decode.summary()(summary(windows)).value.volumes[0]
+    found = stats.summary()(summary(windows)).value.volumes[0]
 
     assert (1000, 600, 400, 0, 0, 0) == tuple(getattr(found, each.name) for each in fields(found)[3:])

@@ -140,9 +140,9 @@ def test_a_recording_of_nothing_but_failures_fails_and_counts_them_by_reason(tmp
     files = ("--output", str(tmp_path / "node.jsonl"), "--token-file", str(tmp_path / "none"))
     result = run("record", "--node-name", "a", *files, "--duration=1s")
 
-    assert (1, 8) == (result.returncode, len((tmp_path / "node.jsonl").read_text().splitlines()))
-    assert "8 answers, 8 of them failed" in result.stdout
-    assert re.fullmatch(r"8 times: cannot read the token: .*; set --token-file\n", result.stderr)
+    assert (1, 9) == (result.returncode, len((tmp_path / "node.jsonl").read_text().splitlines()))
+    assert "9 answers, 9 of them failed" in result.stdout
+    assert re.fullmatch(r"9 times: cannot read the token: .*; set --token-file\n", result.stderr)
 
 
 def test_record_writes_a_file_that_replay_plays(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_the_demo_needs_nothing_else_and_ends_by_itself() -> None:
         r"status page +http://127\.0\.0\.1:\d+/$",
         r"Prometheus +not on the PATH: apt-get install prometheus",
         r"Alertmanager +not on the PATH",
-        r"sources +7 up, 0 down$",
+        r"sources +8 up, 0 down$",
         r"certificate +trusted by: pin",
         r"node +node-a, v1\.36",
         r"pods +1\d: \d+ Running",
@@ -221,7 +221,7 @@ def test_the_demo_runs_prometheus_and_alertmanager_where_they_are_and_ends_them(
 
     assert (0, "") == (result.returncode, result.stderr)
     assert 2 == len(urls)
-    assert re.search(r"sources +7 up, 0 down$", result.stdout, re.MULTILINE)
+    assert re.search(r"sources +8 up, 0 down$", result.stdout, re.MULTILINE)
     for url in urls:
         with pytest.raises(urllib.error.URLError, match="refused"):
             fetched(url)

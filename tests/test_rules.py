@@ -96,6 +96,8 @@ EQUIVALENT = {
     **{(alert, f"> ({number}) becomes >="): SECONDS for alert in COLD for number in (1, 2)},
     ("KubeletPLEGEventsDiscarded", "> (1) becomes !="): GROWTH,
     ("KubeletPLEGEventsDiscarded", "max by (1) becomes sum by"): POSITIVE,
+    ("KubeletPodsEvicted", "> (1) becomes !="): GROWTH,
+    ("KubeletPodsEvicted", "max by (1) becomes sum by"): POSITIVE,
     ("KubeletPLEGStale", "> (4) becomes !="): GROWTH,
     ("KubeletPLEGStale", "max by (3) becomes sum by"): POSITIVE,
     ("KubeletVolumeMountsFailing", "> (2) becomes !="): GROWTH,

@@ -7,6 +7,7 @@ from kubelet_exporter.catalog import (
     api_client,
     cold_start,
     conditions,
+    eviction,
     exporter,
     health,
     image_pulls,
@@ -54,6 +55,7 @@ TOPICS: tuple[Topic, ...] = (
     kubelet_process.TOPIC,
     api_client.TOPIC,
     log_patterns.TOPIC,
+    eviction.TOPIC,
     volumes.TOPIC,
     storage.TOPIC,
 )

@@ -4,16 +4,15 @@ A decoder takes a body and gives a Decoded value; it raises Malformed if the bod
 """
 
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from kubelet_exporter import units
-from kubelet_exporter.snapshot import Condition, Lease, Node, Summary, SystemContainer, Taint, VolumeStats
+from kubelet_exporter.snapshot import Condition, Lease, Node, Taint
 
 T = TypeVar("T")
 STATUSES = frozenset({"True", "False", "Unknown"})
@@ -33,58 +32,6 @@ class Decoded:
 
 Decoder = Callable[[bytes], Decoded]
 Raw = msgspec.Raw
-
-
-class ClaimReference(msgspec.Struct, rename="camel"):
-    """The claim that a volume belongs to."""
-
-    name: Annotated[str, msgspec.Meta(min_length=1)]
-    namespace: Annotated[str, msgspec.Meta(min_length=1)]
-
-
-class VolumeObject(msgspec.Struct, rename="camel"):
-    """What is used of a volume in /stats/summary."""
-
-    pvc_ref: ClaimReference | None = None
-    time: str | None = None
-    capacity_bytes: float | None = None
-    available_bytes: float | None = None
-    used_bytes: float | None = None
-    inodes: float | None = None
-    inodes_free: float | None = None
-    inodes_used: float | None = None
-
-
-class MemoryStats(msgspec.Struct, rename="camel"):
-    """What is used of memory in /stats/summary."""
-
-    working_set_bytes: float | None = None
-
-
-class ContainerStats(msgspec.Struct, rename="camel"):
-    """What is used of a container in /stats/summary."""
-
-    name: Annotated[str, msgspec.Meta(min_length=1)]
-    memory: MemoryStats | None = None
-
-
-class NodeStats(msgspec.Struct, rename="camel"):
-    """What is used of the node in /stats/summary."""
-
-    system_containers: list[Raw] | None = None
-
-
-class PodStats(msgspec.Struct, rename="camel"):
-    """What is used of a pod in /stats/summary."""
-
-    volume: list[Raw] | None = None
-
-
-class SummaryObject(msgspec.Struct, rename="camel"):
-    """What is used of /stats/summary; a body without a node is none."""
-
-    node: Raw
-    pods: list[Raw] | None = None
 
 
 class ConditionObject(msgspec.Struct, rename="camel"):
@@ -166,60 +113,6 @@ def healthz(body: bytes) -> Decoded:
     return Decoded(value=True)
 
 
-def summary(excluded: re.Pattern[str] | None = None) -> Decoder:
-    """A decoder of /stats/summary; claims whose namespace/name matches `excluded` are left out and counted."""
-
-    def decode(body: bytes) -> Decoded:
-        dropped: Counter[str] = Counter()
-        newest: dict[tuple[str, str], VolumeStats] = {}
-        document = parsed(body, SummaryObject)
-        for volume in _claims(document.pods or (), dropped):
-            key = (volume.namespace, volume.claim)
-            if excluded and excluded.search("/".join(key)):
-                dropped["excluded"] += 1
-            elif key not in newest or (newest[key].time or 0) < (volume.time or 0):
-                newest[key] = volume
-        return Decoded(Summary(tuple(newest.values()), tuple(_system(document.node, dropped))), dropped)
-
-    return decode
-
-
-def _system(raw: Raw, dropped: Counter[str]) -> Iterator[SystemContainer]:
-    node = NodeStats() if bytes(raw) == b"null" else one(bytes(raw), NodeStats)
-    containers = [one(bytes(each), ContainerStats) for each in node.system_containers or ()] if node else [None]
-    for container in containers:
-        if container is None:
-            dropped["malformed"] += 1
-        else:
-            memory = container.memory or MemoryStats()
-            yield SystemContainer(container.name, _amount(memory.working_set_bytes))
-
-
-def _claims(pods: Iterable[Raw], dropped: Counter[str]) -> Iterator[VolumeStats]:
-    for raw in pods:
-        pod = one(bytes(raw), PodStats)
-        volumes = [one(bytes(volume), VolumeObject) for volume in (pod.volume or ()) if pod] if pod else [None]
-        for volume in volumes:
-            if volume is None:
-                dropped["malformed"] += 1
-            elif volume.pvc_ref:
-                yield _volume(volume, volume.pvc_ref)
-
-
-def _volume(volume: VolumeObject, claim: ClaimReference) -> VolumeStats:
-    return VolumeStats(
-        namespace=claim.namespace,
-        claim=claim.name,
-        time=moment(volume.time),
-        capacity=_amount(volume.capacity_bytes),
-        available=_amount(volume.available_bytes),
-        used=_amount(volume.used_bytes),
-        inodes=_amount(volume.inodes),
-        inodes_free=_amount(volume.inodes_free),
-        inodes_used=_amount(volume.inodes_used),
-    )
-
-
 def configz(body: bytes) -> Decoded:
     """The configuration as a dict; kubelets before 1.8 call it componentconfig."""
     document = parsed(body, dict[str, Any])
@@ -297,10 +190,11 @@ def moment(text: str | None) -> float | None:
 
 def _quantity(value: object) -> float | None:
     try:
-        return _amount(units.quantity(str(value)))
+        return amount(units.quantity(str(value)))
     except ValueError:
         return None
 
 
-def _amount(value: float | None) -> float | None:
+def amount(value: float | None) -> float | None:
+    """A number of bytes or the like, None if it cannot be one: negative or infinite."""
     return abs(value) if value is not None and math.isfinite(value) and value >= 0 else None  # abs: JSON knows -0

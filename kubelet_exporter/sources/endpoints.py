@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from kubelet_exporter import catalog
 from kubelet_exporter.snapshot import Source
-from kubelet_exporter.sources import decode, metrics, pods
+from kubelet_exporter.sources import decode, metrics, pods, summary
 from kubelet_exporter.sources.decode import Decoder
 from kubelet_exporter.sources.kubelet import JSON, TEXT, Endpoint
 
@@ -48,7 +48,7 @@ def decoders(excluded: re.Pattern[str] | None = None) -> Mapping[Source, Decoder
         Source.PODS: pods.pods(),
         Source.METRICS: metrics.metrics(catalog.WANTED),
         Source.PROBES: metrics.metrics({PROBES}),
-        Source.SUMMARY: decode.summary(excluded),
+        Source.SUMMARY: summary.summary(excluded),
         Source.CONFIGZ: decode.configz,
         Source.NODE: decode.node,
         Source.LEASE: decode.lease,

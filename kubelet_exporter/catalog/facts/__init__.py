@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from kubelet_exporter.catalog.facts import (
     containers,
+    eviction,
     health,
     kubelet,
     node,
@@ -21,7 +22,7 @@ from kubelet_exporter.catalog.facts import (
 )
 from kubelet_exporter.catalog.model import Fact
 
-MODULES = (pleg, health, runtime, kubelet, pods, containers, volumes, storage, node, pod_start, times)
+MODULES = (pleg, health, runtime, kubelet, pods, containers, eviction, volumes, storage, node, pod_start, times)
 FACTS: Mapping[str, Fact] = {
     fact.id: fact for module in MODULES for fact in vars(module).values() if isinstance(fact, Fact)
 }
