@@ -40,9 +40,8 @@ class Metrics:
     samples: Mapping[str, tuple[Sample, ...]]
 
     def value(self, name: str) -> float | None:
-        """The value of a metric without labels."""
-        found = self.samples.get(name, ())
-        return found[0].value if found else None
+        """The value of a metric without labels; None if it cannot be: negative or infinite."""
+        return self.totals(name).get(())
 
     def histogram(self, name: str, **labels: str) -> Histogram | None:
         """A histogram with just these labels; None if any part of it is missing or cannot be: negative, infinite or falling."""
@@ -53,11 +52,17 @@ class Metrics:
         return histogram if histogram and histogram.possible else None
 
     def totals(self, name: str, *by: str) -> Mapping[tuple[str, ...], float]:
-        """The samples of a metric summed by the values of these labels; "" stands for a label that is missing."""
+        """The samples of a metric summed by the values of these labels; "" stands for a label that is missing.
+
+        A sum with a part that cannot be, negative or infinite, is left out.
+        """
+        return {key: total for key, total in self._sums(name, *by).items() if 0 <= total < inf}
+
+    def _sums(self, name: str, *by: str) -> Mapping[tuple[str, ...], float]:
         sums: dict[tuple[str, ...], float] = {}
         for sample in self.samples.get(name, ()):
             key = tuple(sample.labels.get(label, "") for label in by)
-            sums[key] = sums.get(key, 0.0) + sample.value
+            sums[key] = sums.get(key, 0.0) + (sample.value if sample.value >= 0 else inf)
         return sums
 
     def histograms(self, name: str, bounds: Collection[float], *by: str) -> Mapping[tuple[str, ...], Histogram]:
@@ -65,9 +70,9 @@ class Metrics:
 
         A sum that cannot be (falling, negative, infinite, without its sum or its +Inf) is left out.
         """
-        totals = self.totals(f"{name}_sum", *by)
+        totals = self._sums(f"{name}_sum", *by)
         counts: dict[tuple[str, ...], dict[float, float]] = {key: {} for key in totals}
-        for (bound, *key), count in self.totals(f"{name}_bucket", "le", *by).items():
+        for (bound, *key), count in self._sums(f"{name}_bucket", "le", *by).items():
             if tuple(key) in counts and (float(bound) in bounds or float(bound) == inf):
                 counts[tuple(key)][float(bound)] = count
         found = {key: Histogram(tuple(sorted(counts[key].items())), total) for key, total in totals.items()}

@@ -54,6 +54,13 @@ def test_a_change_of_status_counts_once_and_an_outage_between_two_readings_twice
     assert {"Ready": changes} == counted(known)
 
 
+def test_a_time_that_moves_within_what_was_seen_before_is_no_outage() -> None:
+    known = seen(Known().at(NOW), "True", NOW - 500)
+    seen(known.at(NOW + 60), "True", NOW - 400)
+
+    assert {"Ready": 0} == counted(known)
+
+
 def test_nothing_is_counted_before_the_node_is_known_nor_by_failed_readings() -> None:
     known = Known().fail(Source.NODE)
     before = counted(known)

@@ -124,7 +124,11 @@ TOPIC = Topic(
                 "Late cold starts",
                 f"At most this share of starts had a step that failed or was late, since the chance of any is at most the sum of all: a sandbox within {SANDBOX_EDGE} s, a "
                 f"container created and started within {CONTAINER_EDGE} s each.",
-                (Query(" + ".join(f"({_bad(operation, edge)})" for operation, edge in STEPS.items())),),
+                (
+                    Query(
+                        f"clamp_max({' + '.join(f'({_bad(operation, edge)})' for operation, edge in STEPS.items())}, 1)"
+                    ),
+                ),
                 unit="percentunit",
                 width=12,
             ),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from kubelet_exporter.catalog.facts.node import CONDITION_FLAPPING
-from kubelet_exporter.catalog.facts.times import HOLD_AT_ONCE, HOLD_LONG, HOLD_SHORT
+from kubelet_exporter.catalog.facts.times import HOLD_AT_ONCE, HOLD_LONG, HOLD_SHORT, TIME_RESOLUTION
 from kubelet_exporter.catalog.model import Alert, Fold, Metric, Panel, Query, Runbook, Table, Topic
 from kubelet_exporter.catalog.node import DIAGNOSE_NODE, NODE_CONDITION
 from kubelet_exporter.catalog.removal import PLANNED
@@ -21,11 +21,12 @@ GOOD = ".+(Ready|Healthy|Available|OK|Ok)"
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """A condition as it was last seen, and how often it has changed since it was first seen."""
+    """A condition as it was last seen, at `seen`, and how often it has changed since it was first seen."""
 
     condition: str
     status: str
     transition: float | None
+    seen: float
     count: int = 0
 
 
@@ -36,17 +37,24 @@ def advance(memory: Memory, snapshot: Snapshot) -> Memory:
     """The memory after a good reading of the Node: conditions that are gone are forgotten."""
     if snapshot.latest != Source.NODE or not snapshot.fresh(Source.NODE) or snapshot.node is None:
         return memory
-    return {each.condition: _after(memory.get(each.condition), each) for each in islice(snapshot.node.conditions, MOST)}
+    at = snapshot.read_at(Source.NODE)
+    return {
+        each.condition: Changes(
+            each.condition, each.status, each.transition, at, _count(memory.get(each.condition), each)
+        )
+        for each in islice(snapshot.node.conditions, MOST)
+    }
 
 
-def _after(last: Changes | None, now: Condition) -> Changes:
-    """A status that is the same, but since later, has changed twice: away and back."""
-    changes = 0
-    if last is not None and last.status != now.status:
-        changes = 1
-    elif last is not None and None not in (last.transition, now.transition) and last.transition != now.transition:
-        changes = 2
-    return Changes(now.condition, now.status, now.transition, changes + (last.count if last else 0))
+def _count(last: Changes | None, now: Condition) -> int:
+    """How often a condition has changed. A status that is the same, but since later than it was seen, changed away and back."""
+    if last is None:
+        return 0
+    if last.status != now.status:
+        return last.count + 1
+    if last.transition is None or now.transition is None or last.transition == now.transition:
+        return last.count
+    return last.count + 2 * (now.transition + TIME_RESOLUTION.value > last.seen)
 
 
 def transitions(_: Snapshot, memory: Memory) -> Iterator[Changes]:

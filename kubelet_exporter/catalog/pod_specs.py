@@ -80,11 +80,10 @@ TOPIC = Topic(
                 f"startup probe, or whose exec probe has at most {EXEC_TIMEOUT_SHORT:text} to answer.",
                 (
                     Query(
-                        f"sum by (namespace, check) (max by (cluster, node, namespace, check) ({FINDINGS.shown()}))", ""
+                        f"sum by (namespace, check) (max by (cluster, node, namespace, check) ({FINDINGS.shown()}))",
+                        "{{namespace}} {{check}}",
                     ),
                 ),
-                kind="table",
-                unit="none",
                 width=12,
             ),
         ),

@@ -270,10 +270,9 @@ TOPIC = Topic(
                 (
                     Query(
                         f"max by (cluster, node, namespace, pod, container, type) ({FAILED_RATIO.shown()})",
-                        "",
+                        "{{namespace}}/{{pod}} {{container}} {{type}}",
                     ),
                 ),
-                kind="table",
                 unit="percentunit",
                 width=12,
             ),
