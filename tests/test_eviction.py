@@ -142,11 +142,11 @@ def test_each_signal_is_observed_as_the_kubelet_does() -> None:
         "nodefs.available": 40,
         "imagefs.available": 30,
         "containerfs.available": 20,
-    } == by_signal(known, "eviction_signal_available_bytes")
+    } == by_signal(known, "eviction_available_bytes")
     assert {"nodefs.inodesFree": 8, "imagefs.inodesFree": 8, "containerfs.inodesFree": 8} == by_signal(
-        known, "eviction_signal_available_inodes"
+        known, "eviction_available_inodes"
     )
-    assert {"pid.available": 600} == by_signal(known, "eviction_signal_available_processes")
+    assert {"pid.available": 600} == by_signal(known, "eviction_available_pids")
 
 
 def test_shares_become_amounts_of_what_there_is() -> None:
@@ -160,32 +160,32 @@ def test_shares_become_amounts_of_what_there_is() -> None:
         by_signal(known, "eviction_threshold_bytes"),
     )
     assert {"nodefs.inodesFree": 0.5} == by_signal(known, "eviction_threshold_inodes")
-    assert {"pid.available": 100} == by_signal(known, "eviction_threshold_processes")
+    assert {"pid.available": 100} == by_signal(known, "eviction_threshold_pids")
 
 
 def test_a_number_that_wrapped_below_zero_is_none_left() -> None:
     known = Known().read(Source.SUMMARY, stats(memory={"availableBytes": 2**64 - 4096, "workingSetBytes": 5}))
 
-    assert {"memory.available": 0} == by_signal(known, "eviction_signal_available_bytes")
+    assert {"memory.available": 0} == by_signal(known, "eviction_available_bytes")
 
 
 def test_more_processes_than_there_may_be_and_file_systems_without_inodes_are_unknown() -> None:
     known = Known().read(Source.CONFIGZ, configz(evictionHard={"nodefs.inodesFree": "5%"}))
     known.read(Source.SUMMARY, stats(rlimit={"maxpid": 5, "curproc": 9}, fs={**FS, "inodes": 0, "inodesFree": 0}))
 
-    assert {} == by_signal(known, "eviction_signal_available_processes")
+    assert {} == by_signal(known, "eviction_available_pids")
     assert {} == by_signal(known, "eviction_threshold_inodes")
 
 
 def test_a_signal_without_threshold_is_a_finding_and_those_that_follow_others_are_not() -> None:
     known = Known().read(Source.SUMMARY, stats(**NODE))
-    before = by_signal(known, "eviction_signal_unguarded")
+    before = by_signal(known, "eviction_unguarded")
     known.read(Source.CONFIGZ, configz(evictionHard={"memory.available": "100Mi", "nodefs.available": "0%"}))
 
     assert {} == before
     assert dict.fromkeys(
         ("nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "pid.available"), 1
-    ) == by_signal(known, "eviction_signal_unguarded")
+    ) == by_signal(known, "eviction_unguarded")
 
 
 # Evictions
@@ -215,4 +215,4 @@ def test_a_recorded_node_that_is_well_is_far_from_evicting(name: str) -> None:
     assert {"memory.available", "nodefs.available", "imagefs.available"} <= limit.keys() & left.keys()
     assert [] == [signal for signal in limit.keys() & left.keys() if left[signal] < EVICTION_NEAR.value * limit[signal]]
     # Its configuration sets five thresholds, and so switches off the kubelet's default for this one.
-    assert {"imagefs.inodesFree": 1.0} == by_signal(known, "eviction_signal_unguarded")
+    assert {"imagefs.inodesFree": 1.0} == by_signal(known, "eviction_unguarded")

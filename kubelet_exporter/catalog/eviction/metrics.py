@@ -87,20 +87,20 @@ def _limit_if(signals_: tuple[str, ...]) -> Callable[[Limit], float | None]:
 
 
 AVAILABLE_BYTES = Metric(
-    "eviction_signal_available_bytes",
+    "eviction_available_bytes",
     "What the kubelet sees as available of a signal: memory, all pods' memory, file systems; from /stats/summary.",
     _if(_of("bytes")),
     ("signal",),
     unit="bytes",
 )
 AVAILABLE_INODES = Metric(
-    "eviction_signal_available_inodes",
+    "eviction_available_inodes",
     "Inodes that the kubelet sees as free, by signal, from /stats/summary.",
     _if(_of("inodes")),
     ("signal",),
 )
 AVAILABLE_PIDS = Metric(
-    "eviction_signal_available_processes",
+    "eviction_available_pids",
     "Processes that may still be started on the node, from /stats/summary.",
     _if(("pid.available",)),
     ("signal",),
@@ -119,13 +119,13 @@ THRESHOLD_INODES = Metric(
     ("signal", "kind"),
 )
 THRESHOLD_PIDS = Metric(
-    "eviction_threshold_processes",
+    "eviction_threshold_pids",
     "Threshold of free process numbers below which the kubelet evicts; from /configz, shares as amounts.",
     _limit_if(("pid.available",)),
     ("signal", "kind"),
 )
 UNGUARDED = Metric(
-    "eviction_signal_unguarded",
+    "eviction_unguarded",
     "1 for a signal without hard threshold: when it runs out nothing is evicted, and the node fails.",
     lambda _: 1,
     ("signal",),
