@@ -200,7 +200,7 @@ def test_every_signal_is_counted_from_0_once_metrics_were_read() -> None:
 
 def test_a_recorded_node_under_memory_pressure_is_at_its_threshold_and_has_evicted() -> None:
     known = played("v1.36-memory-pressure")
-    left, limit = (by_signal(known, f"eviction_{name}_bytes") for name in ("signal_available", "threshold"))
+    left, limit = (by_signal(known, f"eviction_{name}_bytes") for name in ("available", "threshold"))
 
     assert by_signal(known, "evictions_total")["memory.available"] >= 1
     # Its threshold was set to 21700Mi of 24 GiB to make it evict.
@@ -210,7 +210,7 @@ def test_a_recorded_node_under_memory_pressure_is_at_its_threshold_and_has_evict
 @pytest.mark.parametrize("name", ["v1.31-mixed", "v1.34-mixed", "v1.36-mixed"])
 def test_a_recorded_node_that_is_well_is_far_from_evicting(name: str) -> None:
     known = played(name)
-    left, limit = (by_signal(known, f"eviction_{part}_bytes") for part in ("signal_available", "threshold"))
+    left, limit = (by_signal(known, f"eviction_{part}_bytes") for part in ("available", "threshold"))
 
     assert {"memory.available", "nodefs.available", "imagefs.available"} <= limit.keys() & left.keys()
     assert [] == [signal for signal in limit.keys() & left.keys() if left[signal] < EVICTION_NEAR.value * limit[signal]]
