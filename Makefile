@@ -9,7 +9,7 @@ demo: .venv/.set-up-to-run
 	@$(BIN)/kubelet-exporter --version >/dev/null && $(BIN)/kubelet-exporter demo --log.level=error
 
 test: $(SETUP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: lint type contracts drift test
 

@@ -60,7 +60,7 @@ def test_every_fault_has_a_test() -> None:
 
 
 @pytest.mark.parametrize("kind", COUNTED)
-@pytest.mark.parametrize("source", ALL)
+@pytest.mark.parametrize("source", sorted(ALL))
 def test_a_fault_is_counted_by_its_reason_and_the_other_sources_are_read(
     source: Source, kind: Kind, tmp_path: Path
 ) -> None:
