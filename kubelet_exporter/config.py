@@ -40,6 +40,7 @@ class Settings:
     log_patterns: tuple[str, ...] = ()
     checkpoint_dir: Path | None = None
     series_limit: int = 5000
+    eviction_top: int = 5
     node_label: bool = True
     listen_host: str | None = None
     listen_port: int = 10052
@@ -261,6 +262,13 @@ def add_series_flags(parser: Parser) -> None:
         "series of a scrape above which those of pods and volumes are left out",
         type=count,
         default=5000,
+        metavar="NUMBER",
+    )
+    parser.flag(
+        "--eviction-top",
+        "how many of the pods that would be evicted first are named, for each eviction signal",
+        type=count,
+        default=5,
         metavar="NUMBER",
     )
     parser.flag("--volumes-exclude", "claims to leave out, by namespace/name", type=pattern, metavar="REGEX")

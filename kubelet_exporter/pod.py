@@ -6,6 +6,9 @@ from typing import Literal
 # As sig-scalability's SLO counts them; with image volumes, whose pulls are left out like those of containers.
 FILLED_BY_KUBELET = frozenset({"secret", "configMap", "downwardAPI", "emptyDir", "projected", "image", "gitRepo"})
 
+# Priority of system-cluster-critical (pkg/apis/scheduling/types.go).
+SYSTEM_CRITICAL = 2_000_000_000
+
 Role = Literal["app", "init", "sidecar"]
 
 
@@ -22,6 +25,27 @@ class Probe:
     timeout: float = 1.0
     period: float = 10.0
     failures: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Amounts that are requested or allowed: cores, bytes of memory, bytes of ephemeral storage; None where nothing is set."""
+
+    cpu: float | None = None
+    memory: float | None = None
+    storage: float | None = None
+
+
+NOTHING_SET = Resources()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A PersistentVolumeClaim as one pod mounts it: only to be read, or as a raw block device."""
+
+    name: str
+    read_only: bool = False
+    block: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +71,8 @@ class Container:
     liveness: Probe | None = None
     readiness: Probe | None = None
     startup: Probe | None = None
+    requests: Resources = NOTHING_SET
+    limits: Resources = NOTHING_SET
 
     @property
     def first_started(self) -> float | None:
@@ -66,6 +92,8 @@ class Pod:
     """One pod; `mirrors` is the UID of the static pod that a mirror pod stands for.
 
     `volumes` are the kinds of its volumes. The times of conditions are those of their last change to True, None while they are not True.
+    `requests` and `limits` are those of the pod as a whole, where it has any; `owner` is the kind of its controller. `local_volumes` are the
+    names of those that use the node's disk, `size_limits` emptyDirs on disk with theirs in bytes.
     """
 
     uid: str
@@ -93,6 +121,14 @@ class Pod:
     probed: bool = False
     gated: bool = False
     containers: tuple[Container, ...] = ()
+    priority: int = 0
+    owner: str = ""
+    requests: Resources = NOTHING_SET
+    limits: Resources = NOTHING_SET
+    overhead: Resources = NOTHING_SET
+    local_volumes: frozenset[str] = frozenset()
+    size_limits: tuple[tuple[str, float], ...] = ()
+    claims: tuple[Claim, ...] = ()
 
     @property
     def stateless(self) -> bool:
@@ -103,6 +139,11 @@ class Pod:
     def over(self) -> bool:
         """Whether it has come to its end."""
         return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def critical(self) -> bool:
+        """Whether the kubelet never evicts it (IsCriticalPod in pkg/kubelet/types/pod_update.go)."""
+        return self.static or self.priority >= SYSTEM_CRITICAL
 
     @property
     def static(self) -> bool:

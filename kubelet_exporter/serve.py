@@ -113,7 +113,7 @@ def _state(settings: Settings) -> State:
     ledger = checkpoint.ledger(settings.checkpoint_dir, settings.node_name)
     starts = replace(ledger[pod_start.TOPIC.name], events_may_come=settings.events)
     return State(
-        Snapshot(settings.node_name, 0.0),
+        Snapshot(settings.node_name, 0.0, eviction_top=settings.eviction_top),
         settings.series_limit,
         settings.node_label,
         ledger={**ledger, pod_start.TOPIC.name: starts},

@@ -115,6 +115,31 @@ class SystemContainer:
 
 
 @dataclass(frozen=True, slots=True)
+class Disk:
+    """What is used of a disk, in bytes and inodes."""
+
+    bytes: float | None = None
+    inodes: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodUsage:
+    """What one pod uses: memory's working set and ephemeral storage in bytes, processes.
+
+    `writable` and `logs` are those of all its containers together; `containers` are working sets, `volumes` disks, both by name; volumes
+    of claims are left out.
+    """
+
+    memory: float | None = None
+    storage: float | None = None
+    processes: float | None = None
+    writable: Disk = Disk()
+    logs: Disk = Disk()
+    containers: Mapping[str, float] = field(default_factory=dict)
+    volumes: Mapping[str, Disk] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Supply:
     """What is available of an eviction signal, and of how much, in bytes, inodes or processes."""
 
@@ -126,12 +151,18 @@ class Supply:
 class Summary:
     """What is used of /stats/summary.
 
-    One entry a claim, the newest where several pods share it; system containers; the eviction signals by the kubelet's names.
+    One entry a claim, the newest where several pods share it; system containers; the eviction signals by the kubelet's names;
+    what pods use, by UID; bytes of images; swap; the share of the last minute that processes waited for a resource, by resource and
+    kind (some, full).
     """
 
     volumes: tuple[VolumeStats, ...] = ()
     system: tuple[SystemContainer, ...] = ()
     supplies: Mapping[str, Supply] = field(default_factory=dict)
+    pods: Mapping[str, PodUsage] = field(default_factory=dict)
+    images: float | None = None
+    swap: Supply = Supply()
+    pressure: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +216,16 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The latest reading of each source of one node, at `now`; `latest` is the source that was just read."""
+    """The latest reading of each source of one node, at `now`; `latest` is the source that was just read.
+
+    `eviction_top` is how many pods are named of those that would be evicted first.
+    """
 
     node_name: str
     now: float
     readings: Mapping[Source, Reading] = field(default_factory=dict)
     latest: Source | None = None
+    eviction_top: int = 5
 
     def take(self, reading: Reading, now: float) -> "Snapshot":
         """The snapshot after one more reading."""

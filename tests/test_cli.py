@@ -234,6 +234,7 @@ TWINS = {
     "WEB_LISTEN_ADDRESS": "[::1]:9000",
     "WEB_TELEMETRY_PATH": "/m",
     "SERIES_LIMIT": "17",
+    "EVICTION_TOP": "3",
     "VOLUMES_EXCLUDE": "^test/",
     "NODE_LABEL": "false",
 }
@@ -259,6 +260,7 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
             intervals={**INTERVALS, Source.PODS: 7.0},
             volumes_exclude=re.compile("^test/"),
             series_limit=17,
+            eviction_top=3,
             node_label=False,
             listen_host="::1",
             listen_port=9000,

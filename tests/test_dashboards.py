@@ -161,13 +161,13 @@ def test_every_query_uses_the_chosen_data_source_and_no_fixed_range(panel: Json)
 
 
 @pytest.mark.parametrize("panel", [panel for panel in PANELS if is_table(panel.values[0])])
-def test_a_table_names_its_columns_and_hides_time_and_value(panel: Json) -> None:
+def test_a_table_names_its_columns_and_hides_the_time_and_a_value_without_a_name(panel: Json) -> None:
     (columns,) = panel["transformations"]
     names = columns["options"]["renameByName"]
 
     assert names
     assert all(re.fullmatch("[A-Z][A-Za-z ]*", name) for name in names.values())
-    assert {"Time": True, "Value": True} == columns["options"]["excludeByName"]
+    assert {"Time": True, "Value": "Value" not in names} == columns["options"]["excludeByName"]
 
 
 def test_limits_are_dashed_lines_in_time_series_and_colours_in_stats() -> None:

@@ -9,7 +9,7 @@ import pytest
 from bodies import NOW, pod
 from decoding import ZERO, decoded, with_spec, with_status
 
-from kubelet_exporter.pod import Container, Pod
+from kubelet_exporter.pod import NOTHING_SET, Container, Pod
 from kubelet_exporter.units import rfc3339
 
 LATER = NOW + 60
@@ -30,7 +30,7 @@ def test_a_pod_of_a_name_and_a_uid_has_defaults_elsewhere() -> None:
     assert {"uid", "namespace", "name", "phase"} == {
         field.name
         for field in fields(Pod)
-        if getattr(bare, field.name) not in (None, "", "api", False, (), frozenset())
+        if getattr(bare, field.name) not in (None, "", "api", False, (), frozenset(), NOTHING_SET)
     }
 
 

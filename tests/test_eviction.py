@@ -6,11 +6,12 @@ import re
 from typing import Any
 
 import pytest
-from bodies import Known, body, configz
+from bodies import Known, body, configz, pods
 from hypothesis import given
 from hypothesis import strategies as st
 from recorded import played
 
+from kubelet_exporter.catalog.eviction.metrics import LIMITS
 from kubelet_exporter.catalog.eviction.thresholds import DEFAULTS, SIGNALS, Threshold, thresholds
 from kubelet_exporter.catalog.facts.eviction import EVICTION_NEAR
 from kubelet_exporter.snapshot import Source
@@ -194,7 +195,7 @@ def test_a_signal_without_threshold_is_a_finding_and_those_that_follow_others_ar
 def test_every_signal_is_counted_from_0_once_metrics_were_read() -> None:
     known = Known().read(Source.METRICS, 'kubelet_evictions{eviction_signal="memory.available"} 3\n')
 
-    assert dict.fromkeys(SIGNALS, 0.0) | {"memory.available": 3.0} == by_signal(known, "evictions_total")
+    assert dict.fromkeys((*SIGNALS, *LIMITS), 0.0) | {"memory.available": 3.0} == by_signal(known, "evictions_total")
     assert {} == by_signal(Known(), "evictions_total")
 
 
@@ -216,3 +217,70 @@ def test_a_recorded_node_that_is_well_is_far_from_evicting(name: str) -> None:
     assert [] == [signal for signal in limit.keys() & left.keys() if left[signal] < EVICTION_NEAR.value * limit[signal]]
     # Its configuration sets five thresholds, and so switches off the kubelet's default for this one.
     assert {"imagefs.inodesFree": 1.0} == by_signal(known, "eviction_unguarded")
+
+
+# Victims
+
+
+def listed(
+    name: str, reason: str = "", owner: str | None = "ReplicaSet", namespace: str = "shop", **status: Any
+) -> dict[str, Any]:
+    """A pod as /pods lists it; one with a reason has failed for it."""
+    owners = [{"kind": "Node"}, {"kind": owner, "controller": True}] if owner else []
+    phase = "Failed" if reason else "Running"
+    return {
+        "metadata": {"name": name, "namespace": namespace, "uid": name, "ownerReferences": owners},
+        "status": {"phase": phase, "reason": reason, **status},
+    }
+
+
+def victims(known: Known) -> dict[tuple[str, str], float]:
+    """How many pods were seen evicted, by namespace and kind of owner."""
+    lines = (line.rsplit(" ", 1) for line in known.series("evicted_pods_total"))
+    found = {tuple(re.findall('="([^"]*)"', name)): float(value) for name, value in lines}
+    return {(namespace, owner): value for (namespace, owner), value in found.items()}
+
+
+def test_an_evicted_pod_is_counted_once_from_its_first_listing_on() -> None:
+    known = Known().read(Source.PODS, pods(listed("a"), listed("b", owner="StatefulSet"), listed("old", "Evicted")))
+    begin = victims(known)
+    for _ in range(3):
+        known.read(
+            Source.PODS, pods(listed("a", "Evicted"), listed("b", owner="StatefulSet"), listed("old", "Evicted"))
+        )
+    once = victims(known)
+    known.read(Source.PODS, pods(listed("b", "Evicted", owner="StatefulSet")))
+
+    assert {("shop", "ReplicaSet"): 0, ("shop", "StatefulSet"): 0} == begin
+    assert {("shop", "ReplicaSet"): 1, ("shop", "StatefulSet"): 0} == once
+    assert {("shop", "ReplicaSet"): 1, ("shop", "StatefulSet"): 1} == victims(known)
+
+
+def test_who_was_refused_or_failed_otherwise_was_not_evicted() -> None:
+    known = Known().read(Source.PODS, pods())
+    message = "Pod was rejected: The node had condition: [MemoryPressure]."
+    known.read(
+        Source.PODS, pods(listed("a", "Evicted", message=message), listed("b", "OutOfcpu"), listed("c", "Preempting"))
+    )
+
+    assert {("shop", "ReplicaSet"): 0} == victims(known)
+
+
+def test_kinds_of_owners_and_namespaces_are_bounded() -> None:
+    known = Known().read(Source.PODS, pods())
+    many = [listed(f"p{number}", "Evicted", f"Kind{number}", f"n{number:02}") for number in range(40)]
+    known.read(Source.PODS, pods(*many, listed("bare", "Evicted", owner=None, namespace="n00")))
+
+    assert 32 == len(victims(known))
+    assert 10 == victims(known)["_other", "other"]
+    assert 1 == victims(known)["n00", "none"]
+
+
+def test_the_eviction_of_a_recorded_pod_for_its_own_limit_is_counted_by_the_kubelet() -> None:
+    known = played("v1.36-ephemeral-evicted")
+
+    assert (
+        by_signal(known, "evictions_total")["ephemeralpodfs.limit"]
+        + by_signal(known, "evictions_total")["ephemeralcontainerfs.limit"]
+        >= 1
+    )

@@ -15,6 +15,8 @@ OWNERS = {
     "kubernetes": {"sources.transport"},
     "msgspec": {
         "sources.decode",
+        "sources.pod_resources",
+        "sources.pod_stats",
         "sources.summary",
         "sources.recording",
         "sources.apiserver",

@@ -13,7 +13,7 @@ PREFIX = "kubelet_exporter_"
 Kind = Literal["gauge", "counter", "histogram", "info"]
 Stability = Literal["ALPHA", "STABLE"]
 Severity = Literal["critical", "warning", "info"]
-Board = Literal["overview", "node", "pod-start", "runtime"]
+Board = Literal["overview", "node", "pod-start", "runtime", "eviction"]
 Unit = Literal["seconds", "bytes", "ratio", "pods", "percent", ""]
 Number = float | int | None
 Value = Number | Histogram
@@ -202,7 +202,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One panel; `limits` are facts or values that are drawn as lines or change the colour, `mappings` name values."""
+    """One panel; `limits` are facts that are drawn as lines or change the colour, `mappings` name values.
+
+    `value` is the title of the column of values in a table, which has none without it.
+    """
 
     title: str
     description: str
@@ -214,6 +217,7 @@ class Panel:
     width: int = 8
     height: int = 8
     stacked: bool = False
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)

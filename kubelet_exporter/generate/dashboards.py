@@ -29,6 +29,7 @@ SUBTITLES: Mapping[Board, str] = {
     "node": "What is wrong with this kubelet? One row for each concern.",
     "runtime": "Are the kubelet and its runtime alive and keeping up, and what do they wait for?",
     "pod-start": "Do pods start in time; if not, where is the time lost, and whose fault is it?",
+    "eviction": "Which node evicts next, when and whom, and what fills up?",
 }
 NODE_URL = f"/d/{UIDS['node']}?${{datasource:queryparam}}&${{job:queryparam}}&${{cluster:queryparam}}&${{__url_time_range}}&var-node="
 STALE_IN_TARGET = {"intervalFactor", "step", "metric", "target", "query", "hide", "interval"}
@@ -250,12 +251,13 @@ def _words(label: str) -> str:
 
 def _columns(panel: Panel) -> Json:
     labels = _labels(panel)
+    names = {label: _words(label) for label in labels} | ({"Value": panel.value} if panel.value else {})
     return {
         "id": "organize",
         "options": {
-            "excludeByName": {"Time": True, "Value": True},
-            "indexByName": {label: index for index, label in enumerate(labels)},
-            "renameByName": {label: _words(label) for label in labels},
+            "excludeByName": {"Time": True, "Value": not panel.value},
+            "indexByName": {label: index for index, label in enumerate(names)},
+            "renameByName": names,
         },
     }
 

@@ -12,6 +12,7 @@ TITLES: Mapping[Board, str] = {
     "node": "Kubelet / Node",
     "runtime": "Kubelet / Runtime and PLEG",
     "pod-start": "Kubelet / Pod start",
+    "eviction": "Kubelet / Eviction and storage",
 }
 
 Facts = Mapping[str, Fact]

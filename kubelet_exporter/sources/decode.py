@@ -32,6 +32,7 @@ class Decoded:
 
 Decoder = Callable[[bytes], Decoded]
 Raw = msgspec.Raw
+NONE = Raw(b"null")
 
 
 class ConditionObject(msgspec.Struct, rename="camel"):

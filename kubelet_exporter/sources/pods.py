@@ -9,8 +9,24 @@ import msgspec
 
 from kubelet_exporter.pod import Action, Container, Pod, Probe, Role
 from kubelet_exporter.sources.decode import Decoded, Decoder, moment, one, parsed
+from kubelet_exporter.sources.pod_resources import (
+    Amounts,
+    Mount,
+    ResourceRequirements,
+    amounts,
+    claims,
+    local_volumes,
+    size_limits,
+)
 
 CONFIG = "kubernetes.io/config."
+
+
+class Owner(msgspec.Struct, rename="camel"):
+    """What is used of OwnerReference."""
+
+    kind: str | None = None
+    controller: bool | None = None
 
 
 class Metadata(msgspec.Struct, rename="camel"):
@@ -23,6 +39,7 @@ class Metadata(msgspec.Struct, rename="camel"):
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     deletion_grace_period_seconds: float | None = None
+    owner_references: list[Owner] | None = None
 
 
 class HTTPGet(msgspec.Struct, rename="camel"):
@@ -66,6 +83,9 @@ class ContainerSpec(msgspec.Struct, rename="camel"):
     liveness_probe: ProbeSpec | None = None
     readiness_probe: ProbeSpec | None = None
     startup_probe: ProbeSpec | None = None
+    resources: ResourceRequirements | None = None
+    volume_mounts: list[Mount] | None = None
+    volume_devices: list[Mount] | None = None
 
 
 class Spec(msgspec.Struct, rename="camel"):
@@ -77,6 +97,9 @@ class Spec(msgspec.Struct, rename="camel"):
     readiness_gates: list[Any] | None = None
     host_network: bool | None = None
     runtime_class_name: str | None = None
+    priority: int | None = None
+    resources: ResourceRequirements | None = None
+    overhead: Amounts | None = None
 
 
 class Condition(msgspec.Struct, rename="camel"):
@@ -186,6 +209,7 @@ def _pod(text: bytes) -> Pod | None:
     metadata, spec, status = pod.metadata, pod.spec or Spec(), pod.status or Status()
     annotations = metadata.annotations or {}
     conditions = {each.type: each for each in status.conditions or ()}
+    volumes, resources = spec.volumes or (), spec.resources or ResourceRequirements()
     specs = [*(spec.containers or ()), *(spec.init_containers or ())]
     return Pod(
         uid=metadata.uid,
@@ -207,12 +231,27 @@ def _pod(text: bytes) -> Pod | None:
         reason=status.reason or "",
         message=status.message or "",
         disruption=_disruption(conditions),
-        volumes=frozenset(kind for volume in spec.volumes or () for kind in volume if kind != "name"),
+        volumes=frozenset(kind for volume in volumes for kind in volume if kind != "name"),
         host_network=bool(spec.host_network),
         runtime_class=spec.runtime_class_name or "",
         probed=any(each.readiness_probe or each.startup_probe for each in specs),
         gated=bool(spec.readiness_gates),
         containers=tuple(_containers(spec, status)),
+        priority=spec.priority or 0,
+        owner=next((each.kind or "" for each in metadata.owner_references or () if each.controller), ""),
+        requests=amounts(resources.requests),
+        limits=amounts(resources.limits),
+        overhead=amounts(spec.overhead),
+        local_volumes=local_volumes(volumes),
+        size_limits=tuple(size_limits(volumes)),
+        claims=tuple(
+            claims(
+                metadata.name,
+                volumes,
+                [mount for each in specs for mount in each.volume_mounts or ()],
+                [device for each in specs for device in each.volume_devices or ()],
+            )
+        ),
     )
 
 
@@ -244,6 +283,7 @@ def _container(spec: ContainerSpec, role: Role, status: ContainerStatus) -> Cont
     ended = state.terminated or last.terminated or Terminated()
     run = state.running or state.terminated
     waiting = state.waiting or Waiting()
+    resources = spec.resources or ResourceRequirements()
     return Container(
         name=spec.name,
         role=role,
@@ -260,6 +300,8 @@ def _container(spec: ContainerSpec, role: Role, status: ContainerStatus) -> Cont
         liveness=_probe(spec.liveness_probe),
         readiness=_probe(spec.readiness_probe),
         startup=_probe(spec.startup_probe),
+        requests=amounts(resources.requests),
+        limits=amounts(resources.limits),
     )
 
 

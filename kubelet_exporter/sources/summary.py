@@ -1,44 +1,39 @@
-"""The decoder of /stats/summary: volumes of claims, system containers, eviction signals. One bad object costs itself alone."""
+"""The decoder of /stats/summary: what node, pods and volumes of claims use. One bad object costs itself alone."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import msgspec
 
 from kubelet_exporter.snapshot import Summary, Supply, SystemContainer, VolumeStats
-from kubelet_exporter.sources.decode import Decoded, Decoder, Raw, amount, moment, one, parsed
+from kubelet_exporter.sources.decode import NONE, Decoded, Decoder, Raw, amount, one, parsed
+from kubelet_exporter.sources.pod_stats import ContainerStats, MemoryStats, PodFigures, pod_stats, working_set
 
 PODS = "pods"
 WRAPPED = 2.0**63
+KINDS = ("some", "full")
 
 
-class ClaimReference(msgspec.Struct, rename="camel"):
-    """The claim that a volume belongs to."""
+class Stall(msgspec.Struct, rename="camel"):
+    """What is used of PSIData: the share of a minute in percent; `total` is in units that differ by version, and only 0 or not."""
 
-    name: Annotated[str, msgspec.Meta(min_length=1)]
-    namespace: Annotated[str, msgspec.Meta(min_length=1)]
-
-
-class VolumeObject(msgspec.Struct, rename="camel"):
-    """What is used of a volume in /stats/summary."""
-
-    pvc_ref: ClaimReference | None = None
-    time: str | None = None
-    capacity_bytes: float | None = None
-    available_bytes: float | None = None
-    used_bytes: float | None = None
-    inodes: float | None = None
-    inodes_free: float | None = None
-    inodes_used: float | None = None
+    total: float | None = None
+    avg60: float | None = None
 
 
-class MemoryStats(msgspec.Struct, rename="camel"):
-    """What is used of memory in /stats/summary."""
+class CPUStats(msgspec.Struct, rename="camel"):
+    """What is used of processor or devices in /stats/summary."""
 
-    available_bytes: float | None = None
-    working_set_bytes: float | None = None
+    psi: Raw = NONE
+
+
+class SwapStats(msgspec.Struct, rename="camel"):
+    """What is used of swap in /stats/summary."""
+
+    swap_available_bytes: float | None = None
+    swap_usage_bytes: float | None = None
 
 
 class FsStats(msgspec.Struct, rename="camel"):
@@ -46,6 +41,7 @@ class FsStats(msgspec.Struct, rename="camel"):
 
     available_bytes: float | None = None
     capacity_bytes: float | None = None
+    used_bytes: float | None = None
     inodes_free: float | None = None
     inodes: float | None = None
 
@@ -64,13 +60,6 @@ class RlimitStats(msgspec.Struct, rename="camel"):
     curproc: float | None = None
 
 
-class ContainerStats(msgspec.Struct, rename="camel"):
-    """What is used of a container in /stats/summary."""
-
-    name: Annotated[str, msgspec.Meta(min_length=1)]
-    memory: MemoryStats | None = None
-
-
 class NodeStats(msgspec.Struct, rename="camel"):
     """What is used of the node in /stats/summary."""
 
@@ -79,12 +68,9 @@ class NodeStats(msgspec.Struct, rename="camel"):
     fs: FsStats | None = None
     runtime: RuntimeStats | None = None
     rlimit: RlimitStats | None = None
-
-
-class PodStats(msgspec.Struct, rename="camel"):
-    """What is used of a pod in /stats/summary."""
-
-    volume: list[Raw] | None = None
+    swap: Raw = NONE
+    cpu: Raw = NONE
+    io: Raw = NONE
 
 
 class SummaryObject(msgspec.Struct, rename="camel"):
@@ -99,25 +85,84 @@ def summary(excluded: re.Pattern[str] | None = None) -> Decoder:
 
     def decode(body: bytes) -> Decoded:
         dropped: Counter[str] = Counter()
-        newest: dict[tuple[str, str], VolumeStats] = {}
         document = parsed(body, SummaryObject)
-        for volume in _claims(document.pods or (), dropped):
-            key = (volume.namespace, volume.claim)
-            if excluded and excluded.search("/".join(key)):
-                dropped["excluded"] += 1
-            elif key not in newest or (newest[key].time or 0) < (volume.time or 0):
-                newest[key] = volume
+        pods = [pod for raw in document.pods or () if (pod := pod_stats(bytes(raw), dropped))]
         node = NodeStats() if bytes(document.node) == b"null" else one(bytes(document.node), NodeStats)
-        containers = [one(bytes(each), ContainerStats) for each in node.system_containers or ()] if node else [None]
-        if None in containers:
-            dropped["malformed"] += containers.count(None)
-        known = [each for each in containers if each]
-        system = [
-            SystemContainer(each.name, amount((each.memory or MemoryStats()).working_set_bytes)) for each in known
-        ]
-        return Decoded(Summary(tuple(newest.values()), tuple(system), _supplies(node or NodeStats(), known)), dropped)
+        dropped["malformed"] += node is None
+        return Decoded(
+            replace(
+                _node(node or NodeStats(), dropped),
+                volumes=tuple(_newest(pods, excluded, dropped)),
+                pods={pod.uid: pod.usage for pod in pods if pod.uid},
+            ),
+            +dropped,
+        )
 
     return decode
+
+
+def _newest(
+    pods: Iterable[PodFigures], excluded: re.Pattern[str] | None, dropped: Counter[str]
+) -> Iterable[VolumeStats]:
+    """One entry a claim, of the pod that was measured last."""
+    newest: dict[tuple[str, str], VolumeStats] = {}
+    for volume in (volume for pod in pods for volume in pod.claims):
+        key = (volume.namespace, volume.claim)
+        if excluded and excluded.search("/".join(key)):
+            dropped["excluded"] += 1
+        elif key not in newest or (newest[key].time or 0) < (volume.time or 0):
+            newest[key] = volume
+    return newest.values()
+
+
+def _node(node: NodeStats, dropped: Counter[str]) -> Summary:
+    containers = [one(bytes(each), ContainerStats) for each in node.system_containers or ()]
+    dropped["malformed"] += containers.count(None)
+    known = [each for each in containers if each]
+    return Summary(
+        system=tuple(SystemContainer(each.name, working_set(each.memory)) for each in known),
+        supplies=_supplies(node, known),
+        images=amount(((node.runtime or RuntimeStats()).image_fs or FsStats()).used_bytes),
+        swap=_swap(node.swap),
+        pressure=_pressure(node),
+    )
+
+
+def _swap(part: Raw) -> Supply:
+    """What there is of swap; zeros are none, or a runtime that does not tell."""
+    swap = one(bytes(part), SwapStats) or SwapStats()
+    available, used = amount(swap.swap_available_bytes), amount(swap.swap_usage_bytes)
+    return (
+        Supply(available, available + used)
+        if available is not None and used is not None and available + used
+        else Supply()
+    )
+
+
+def _pressure(node: NodeStats) -> Mapping[tuple[str, str], float]:
+    """The share of the last minute that processes waited, by resource and kind.
+
+    A kernel without PSI shows zeros from the start; one with it has waited for something since it booted.
+    """
+    memory = node.memory.psi if node.memory else NONE
+    stalls = {
+        (resource, kind): stall
+        for resource, psi in (("cpu", _psi(node.cpu)), ("memory", memory), ("io", _psi(node.io)))
+        for kind, stall in _stalls(psi).items()
+        if kind in KINDS
+    }
+    if not any(stall.total for stall in stalls.values()):
+        return {}
+    shares = {key: amount(stall.avg60) for key, stall in stalls.items()}
+    return {key: share / 100 for key, share in shares.items() if share is not None and share <= 100}
+
+
+def _stalls(psi: Raw) -> Mapping[str, Stall]:
+    return one(bytes(psi), dict[str, Stall]) or {}
+
+
+def _psi(part: Raw) -> Raw:
+    return (one(bytes(part), CPUStats) or CPUStats()).psi
 
 
 def _supplies(node: NodeStats, containers: Iterable[ContainerStats]) -> Mapping[str, Supply]:
@@ -143,28 +188,3 @@ def _memory(memory: MemoryStats) -> Supply:
     if available is not None and available >= WRAPPED:
         available = 0.0
     return Supply(available, None if available is None or used is None else available + used)
-
-
-def _claims(pods: Iterable[Raw], dropped: Counter[str]) -> Iterator[VolumeStats]:
-    for raw in pods:
-        pod = one(bytes(raw), PodStats)
-        volumes = [one(bytes(volume), VolumeObject) for volume in (pod.volume or ()) if pod] if pod else [None]
-        for volume in volumes:
-            if volume is None:
-                dropped["malformed"] += 1
-            elif volume.pvc_ref:
-                yield _volume(volume, volume.pvc_ref)
-
-
-def _volume(volume: VolumeObject, claim: ClaimReference) -> VolumeStats:
-    return VolumeStats(
-        namespace=claim.namespace,
-        claim=claim.name,
-        time=moment(volume.time),
-        capacity=amount(volume.capacity_bytes),
-        available=amount(volume.available_bytes),
-        used=amount(volume.used_bytes),
-        inodes=amount(volume.inodes),
-        inodes_free=amount(volume.inodes_free),
-        inodes_used=amount(volume.inodes_used),
-    )

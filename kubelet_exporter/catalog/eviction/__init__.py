@@ -1,100 +1,29 @@
-"""How far is this node from evicting, on which signal, and has it evicted?"""
+"""How far is this node from evicting, on which signal, when, and which pods go first; whom has it evicted?"""
 
-from kubelet_exporter.catalog.eviction.metrics import (
-    AVAILABLE_BYTES,
-    AVAILABLE_INODES,
-    AVAILABLE_PIDS,
-    EVICTIONS_TOTAL,
-    TABLES,
-    THRESHOLD_BYTES,
-    THRESHOLD_INODES,
-    THRESHOLD_PIDS,
-    WANTED,
-)
-from kubelet_exporter.catalog.facts.eviction import EVICTION_DISK, EVICTION_NEAR, EVICTION_TRANSITION
-from kubelet_exporter.catalog.facts.times import HOLD_AT_ONCE, HOLD_SHORT
-from kubelet_exporter.catalog.model import Alert, Metric, Panel, Query, Runbook, Topic
-
-
-def _share(available: Metric, threshold: Metric) -> str:
-    """What is available of a signal as a multiple of its hard threshold."""
-    by = "cluster, node, signal"
-    return f"min by ({by}) ({available}) / max by ({by}) ({threshold.where(kind='hard')})"
-
-
-UNITS = (
-    (AVAILABLE_BYTES, THRESHOLD_BYTES),
-    (AVAILABLE_INODES, THRESHOLD_INODES),
-    (AVAILABLE_PIDS, THRESHOLD_PIDS),
-)
-
-NEAR = Alert(
-    "KubeletEvictionNear",
-    f"({' or '.join(_share(*pair) for pair in UNITS)}) < {EVICTION_NEAR}",
-    HOLD_SHORT,
-    "warning",
-    "A node is near to evicting pods.",
-    "Of {{ $labels.signal }} node {{ $labels.node }} of cluster {{ $labels.cluster }} has {{ $value | humanize }} times its eviction threshold left.",
-    Runbook(
-        f"Less than {EVICTION_NEAR} times the hard threshold of this node's own configuration is left of the signal. Below the threshold the kubelet evicts "
-        "one pod after another, every ten seconds, without grace.",
-        "Memory and disk: pods that use more than they requested go first, then those of lower priority. Process numbers: lower priority, then more processes.",
-        "- memory: on the node `free -m`; `kubectl top pods -A --sort-by=memory`, with the pods of this node.\n"
-        f"- nodefs, imagefs (default thresholds are {EVICTION_DISK:text} and 15 %): `df -h`, `du -xsh /var/lib/kubelet/pods/* /var/log/pods/* | sort -h | tail`, `crictl images`.\n"
-        "- inodesFree: `df -i`. pid: `ps -eL -o pid,comm | sort -k2 | uniq -c -f1 | sort -rn | head`.",
-        "Free what can be freed (`crictl rmi --prune`, old logs), move pods that grew, set requests that tell what is used. Cordon the node "
-        "meanwhile, so that no more come.",
-    ),
-)
-EVICTED = Alert(
-    "KubeletPodsEvicted",
-    f"max by (cluster, node, signal) (increase({EVICTIONS_TOTAL}[1h])) > 0",
-    HOLD_AT_ONCE,
-    "warning",
-    "A kubelet has evicted pods.",
-    "The kubelet of node {{ $labels.node }} of cluster {{ $labels.cluster }} has evicted pods within the last hour since {{ $labels.signal }} ran short.",
-    Runbook(
-        "The signal fell below a threshold of this node, and the kubelet killed pods to raise it.",
-        f"These pods are Failed and are started elsewhere, if somebody owns them. The node takes no such pods for {EVICTION_TRANSITION:text} after the pressure has ended.",
-        "- `kubectl get pods -A --field-selector spec.nodeName=NODE,status.phase=Failed`: who was evicted; `kubectl describe` says of what how much was used and requested.\n"
-        "- `kubectl get events -A --field-selector reason=Evicted`.",
-        "As for KubeletEvictionNear. Pods that were evicted though others grew lack requests: set them.",
-    ),
-)
-
-LEFT = " or ".join(
-    f"min by (cluster, node, signal) ({available.shown()}) / max by (cluster, node, signal) ({threshold.shown(kind='hard')})"
-    for available, threshold in UNITS
-)
+from kubelet_exporter.catalog.eviction import panels
+from kubelet_exporter.catalog.eviction.metrics import TABLES, WANTED, Memory, advance
+from kubelet_exporter.catalog.eviction.rules import EVICTED, NEAR, SOON
+from kubelet_exporter.catalog.model import Fold, Topic
 
 TOPIC = Topic(
     name="eviction",
     title="Eviction",
-    question="How far is this node from evicting, on which signal, and has it evicted?",
+    question="How far is this node from evicting, on which signal, when, and which pods go first; whom has it evicted?",
     tables=TABLES,
-    alerts=(NEAR, EVICTED),
+    alerts=(NEAR, SOON, EVICTED),
     boards={
-        "node": (
-            Panel(
-                "Distance to eviction",
-                "What is left of each signal, as a multiple of the node's own hard threshold. At 1 the kubelet evicts.",
-                (Query(LEFT, "{{node}} {{signal}}"),),
-                unit="none",
-                limits=((EVICTION_NEAR, "red"),),
-                width=12,
-            ),
-            Panel(
-                "Evictions",
-                "Pods evicted a minute, by signal. Normal is none.",
-                (
-                    Query(
-                        f"60 * sum by (cluster, node, signal) (rate({EVICTIONS_TOTAL.shown()}[$__rate_interval])) > 0",
-                        "{{node}} {{signal}}",
-                    ),
-                ),
-                width=12,
-            ),
+        "node": (panels.DISTANCE, panels.EVICTIONS),
+        "eviction": (
+            panels.DISTANCE,
+            panels.TIME,
+            panels.NEXT,
+            panels.EXCESS,
+            panels.EVICTIONS,
+            panels.VICTIMS,
+            *panels.HEADROOM,
+            panels.UNGUARDED_SIGNALS,
         ),
     },
     wanted=WANTED,
+    fold=Fold(Memory(), advance),
 )

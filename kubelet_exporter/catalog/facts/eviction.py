@@ -29,3 +29,10 @@ EVICTION_DISK = Fact(
     "Share of the node's file system that the kubelet wants free by default.",
     f"pkg/kubelet/eviction/defaults_linux.go; {ARTICLES}",
 )
+EVICTION_SOON = Fact(
+    "eviction_soon",
+    3600,
+    "seconds",
+    "Time to eviction, by the trend of the last hour, at which somebody should look.",
+    "our judgement: as long as the trend was watched, so that it need not be believed further than it was seen",
+)
