@@ -7,7 +7,7 @@ from bodies import pods
 from decoding import decoded
 from recorded import listed_last, listings
 
-from kubelet_exporter.pod import Container, Pod, Probe
+from kubelet_exporter.pod import Claim, Container, Pod, Probe, Resources
 from kubelet_exporter.sources.pods import pods as pods_decoder
 from kubelet_exporter.units import timestamp
 
@@ -58,8 +58,12 @@ def test_a_stateful_pod_with_init_container_and_sidecar() -> None:
                 "app",
                 started=started + 7,
                 readiness=Probe("exec", "/bin/sh -c 'test -f /data/f'", delay=3, period=2),
+                requests=Resources(cpu=0.05, memory=2.0**25),
+                limits=Resources(cpu=0.05, memory=2.0**25),
             ),
         ),
+        owner="StatefulSet",
+        claims=(Claim("orders-db"),),
     ) == recorded("v1.36-film-starts", "orders-0")
 
 
